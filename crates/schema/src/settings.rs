@@ -45,73 +45,72 @@ const NAMESPACE: &str = "^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$";
     "^policy\\.json$": {"type": "string", "description": "The policies of the ConfigMap of Sysdig's controllers, pasted without its envelope."}
 }))]
 pub struct Settings {
-    /// The first phase: what happens to an image by its name, before anything is known about it.
+    /// The first phase. It decides by the names of images alone.
     pub pre_scan_policies: Option<PreScanPolicies>,
-    /// The second phase: what happens to an image once the status of its scan is known.
+    /// The second phase. It decides by the scan status of images.
     pub scan_policies: Option<ScanPolicies>,
-    /// Another name of `scanPolicies`, as the ConfigMap of Sysdig's controllers has it. Set one of them.
+    /// Another name of `scanPolicies`, from the ConfigMap of Sysdig's controllers. Set one of them.
     pub policies: Option<ScanPolicies>,
-    /// Which name of an image prefixes are compared with.
+    /// The name of an image that prefixes are compared with.
     pub image_matching: Option<ImageMatching>,
-    /// The only registries that are asked about images, as hosts like `ghcr.io` or `registry.example.com:5000`; an image
-    /// of any other has `scan_failed`. Empty: any but IP addresses, names without a dot, `localhost`, and names that end in
-    /// `.svc`, `.local`, `.internal`, `.lan` and the like, which must be listed. Set it: else whoever creates a Pod chooses which
-    /// address the policy server asks, and a registry that never answers holds it up. An object names a mirror beside the
-    /// registry, which is asked in its place.
+    /// The only registries that are contacted for images: hosts like `registry.example.com:5000`, or objects with a mirror. An
+    /// image of another registry is `scan_failed`. Set it: with an empty list, Pod authors choose which public hosts the policy
+    /// server contacts, and one that never answers holds it up. IP addresses, names without a dot, and names in `.svc`,
+    /// `.local`, `.internal`, `.lan` and the like must always be listed.
     #[schemars(extend("default" = [], "examples" = [["ghcr.io", "docker.io"]]))]
     pub registries: Option<Vec<RegistryEntry>>,
-    /// A request with more different images is rejected before anything is asked.
+    /// A request with more different images is rejected before any look-up.
     #[schemars(range(min = 1), extend("default" = 50))]
     pub max_images: Option<u64>,
-    /// A request that needs more calls to the registries and the cluster than this is rejected. Whoever writes a Pod or pushes
-    /// an image chooses how many it would be, and each holds up a worker of the policy server.
+    /// A request that needs more calls to registries and the cluster is rejected. Pod authors and pushers choose the number,
+    /// and each call holds up a worker of the policy server.
     #[schemars(range(min = 1), extend("default" = 400))]
     pub max_host_calls: Option<u64>,
-    /// Logs what was decided on, and what rules saw; never the content of a Secret.
+    /// Logs what was judged and what rules saw, but never the content of a Secret.
     #[schemars(extend("default" = false))]
     pub verbose_log: Option<bool>,
     /// Where scan reports come from, and for which platforms.
     pub reports: Option<Reports>,
-    /// What makes a scan report accepted.
+    /// Which findings are accepted.
     pub acceptance: Option<Acceptance>,
     /// Findings that don't count, for a reason and until a day.
     #[schemars(extend("default" = []))]
     pub exemptions: Option<Vec<Exemption>>,
-    /// Exemptions as objects of the cluster, `ImageExemption`, which RBAC says who may write. They are read only where a finding
-    /// would reject, and need an entry in the policy's `contextAwareResources`, and rights to get, list and watch them.
+    /// Exemptions as `ImageExemption` objects; RBAC says who may write them. They are read only if a finding would reject, and
+    /// need an entry in the policy's `contextAwareResources`, and rights to get, list and watch them.
     pub exemptions_from: Option<ExemptionsFrom>,
-    /// Policies in CEL about who signed an image and what was attested of it, in the shape of Kyverno's; at most 50.
+    /// Policies in CEL about signatures and attestations, in Kyverno's format. At most 50.
     #[schemars(length(max = 50), extend("default" = []))]
     pub image_verification: Option<Vec<VerificationEntry>>,
-    /// Whether, and in which objects, images are written with the digest that was judged.
+    /// Whether, and in which kinds, images are pinned to the judged digest.
     pub pin: Option<Pin>,
-    /// Texts that stand for an image in templates of controllers until another webhook fills them in the Pod. Templates that have
-    /// them are admitted with a warning, and the Pod is judged.
+    /// Strings in controllers' templates that another webhook replaces with an image in the Pod. Such a template is admitted
+    /// with a warning, and the Pod is judged.
     #[schemars(extend("default" = [], "examples" = [["auto", ""]]))]
     pub placeholders: Option<Vec<String>>,
-    /// Rules in Rego beside those of pre-scan: `allow_pod`, `deny_pod[msg]`.
+    /// Rego rules beside those of pre-scan: `allow_pod`, `deny_pod[msg]`.
     #[schemars(extend("contentMediaType" = "application/rego"))]
     pub pre_custom_rules: Option<String>,
-    /// Rules in Rego beside those of the scan phase: `deny_image[msg]`.
+    /// Rego rules beside those of the scan phase: `deny_image[msg]`.
     #[schemars(extend("contentMediaType" = "application/rego"))]
     pub custom_rules: Option<String>,
-    /// The syntax of all rules that don't say their own.
+    /// The syntax of all rules that don't set their own.
     #[schemars(extend("default" = "v0"))]
     pub rego_version: Option<RegoVersion>,
-    /// Policies in Rego for objects of these kinds, on every operation; or a Conftest ConfigMap. They see updates too that bring no
-    /// image: `input.request.operation` and `oldObject` tell.
+    /// Rego policies for objects of any kind, on every operation; or a Conftest ConfigMap. They also see updates without new
+    /// images: check `input.request.operation` and `oldObject`.
     #[schemars(extend("default" = []))]
     pub rego_policies: Option<RegoPolicies>,
-    /// Modules in Rego that policies refer to by their package.
+    /// Rego modules that policies refer to by their package.
     #[schemars(extend("default" = []))]
     pub rego_libraries: Option<Vec<RegoLibrary>>,
-    /// Kinds of the cluster that rules see, in `data.kubernetes` and `data.inventory`. Each needs an entry in the policy's
+    /// Kinds in the cluster that rules see, in `data.kubernetes` and `data.inventory`. Each needs an entry in the policy's
     /// `contextAwareResources`, and rights to get, list and watch it.
     #[schemars(extend("default" = []))]
     pub context: Option<Vec<ContextKind>>,
-    /// Who may let a request through unjudged, by a right of the cluster and with a reason.
+    /// Users with an RBAC right may have a request admitted unjudged, for a reason.
     pub break_glass: Option<BreakGlass>,
-    /// What rejections say beside their reasons, and what comes first.
+    /// The contact line of rejections, and what comes first in them.
     pub message: Option<Message>,
 }
 
@@ -120,8 +119,8 @@ pub struct Settings {
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("default" = "canonical"))]
 pub enum ImageMatching {
-    /// The one full name: `nginx` is `docker.io/library/nginx:latest`.
+    /// The full name: `nginx` is `docker.io/library/nginx:latest`.
     Canonical,
-    /// The text in the Pod.
+    /// The string in the Pod.
     Raw,
 }

@@ -86,7 +86,7 @@ pub struct CvssLimit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Count {
-    /// A vulnerability, in however many packages it is.
+    /// A vulnerability, in however many packages.
     #[default]
     Unique,
     /// A vulnerability in a package.

@@ -7,10 +7,10 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase", deny_unknown_fields))]
 pub struct BreakGlass {
-    /// The key of an annotation of the object itself. Its value is the reason, and must not be empty.
+    /// The key of an annotation of the object itself. Its value is the reason, with at least one letter or digit.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["image-admission.example.com/break-glass"])))]
     pub annotation: String,
-    /// What a user must be allowed to `use`: a right that RBAC grants. The annotation alone opens nothing.
+    /// What a user must have the RBAC right to `use`. The annotation alone does nothing.
     pub resource: GuardedResource,
 }
 
@@ -18,17 +18,17 @@ pub struct BreakGlass {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase", deny_unknown_fields))]
 pub struct GuardedResource {
-    /// Its API group; empty for the core group.
+    /// The API group; empty for the core group.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["policies.kubewarden.io"])))]
     pub group: String,
     /// The resource, in the plural and in lower case.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["clusteradmissionpolicies"])))]
     pub resource: String,
-    /// One of them. Without it, a right to all of them is asked for.
+    /// One object. Without it, the right must be to all of them.
     #[cfg_attr(feature = "schema", schemars(extend("examples" = ["image-admission"])))]
     pub name: Option<String>,
-    /// A namespace whose Roles count too. Without it, only ClusterRoles that are bound in the whole cluster do: tenants who may do
-    /// everything in their namespace may not `use` it.
+    /// A namespace whose Roles count too. Without it, only ClusterRoles that are bound in the whole cluster count, which
+    /// namespace admins don't have.
     pub namespace: Option<String>,
 }
 

@@ -26,10 +26,10 @@ pub struct Message {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"), schemars(extend("default" = "documented")))]
 pub enum MessageStyle {
-    /// The lines that Sysdig's admission controller documents, which alerts look for; then for each image what was found.
+    /// The lines that Sysdig's admission controller documents and alerts look for, then each image's reason.
     #[default]
     Documented,
-    /// For each image what was found, then its documented line.
+    /// Each image's reason, then its documented line.
     ReasonFirst,
 }
 

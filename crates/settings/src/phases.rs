@@ -77,11 +77,11 @@ impl<A> Phase<A> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum PreScanAction {
-    /// The image may run, unseen.
+    /// Not scanned, unless another image of the workload is.
     Accept,
     /// The workload is rejected.
     Reject,
-    /// Its scan decides.
+    /// `scanPolicies` decide.
     Scan,
 }
 
@@ -89,11 +89,11 @@ pub enum PreScanAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ScanAction {
-    /// The image may run, whatever its scan says.
+    /// Admitted, whatever the scan says.
     Accept,
-    /// The workload is rejected, whatever its scan says.
+    /// Rejected, whatever the scan says.
     Reject,
-    /// What the scan says.
+    /// The scan decides.
     ScanResult,
 }
 
@@ -111,9 +111,9 @@ pub enum Fallback {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FailureFallback {
-    /// The image may run, whoever caused the failure: it isn't there, or its registry denies access, for example.
+    /// Any failure is forgiven, whoever caused it: also a missing image, or denied access.
     Accept,
-    /// The image may run where an outage caused the failure: of the cluster, of the scanner, or of a registry that `registries` names.
+    /// Only outages are forgiven: of the cluster, of the scanner, or of a registry that the settings name.
     AcceptOutages,
     /// The workload is rejected.
     Reject,

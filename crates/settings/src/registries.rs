@@ -19,10 +19,10 @@ const DOCKER_HUB: &str = "docker.io";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase"), schemars(extend("default" = "mirror")))]
 pub enum MirrorAsk {
-    /// The mirror: the registry itself is never asked.
+    /// The mirror; the registry is never contacted.
     #[default]
     Mirror,
-    /// Both, with one more call for each tag. Where they name different digests, the image has `scan_failed`.
+    /// Both, with one more call for each tag. If they differ, the image is `scan_failed`.
     Both,
 }
 

@@ -45,7 +45,7 @@ pub enum RegoVersion {
     /// Without `if` and `contains`.
     #[default]
     V0,
-    /// As OPA 1.0 reads it.
+    /// As in OPA 1.0.
     V1,
 }
 

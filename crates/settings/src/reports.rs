@@ -30,10 +30,10 @@ pub struct Reports {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnprovenIndexes {
-    /// It is `scan_failed`, whatever `scanFailed` says.
+    /// The image is `scan_failed`, whatever `scanFailed` says.
     #[default]
     Reject,
-    /// What the host shows of it is judged, with a warning: whoever can push to the repository can get past the scan.
+    /// What the host shows is judged, with a warning: anyone who can push to the repository can bypass the scan.
     Warn,
 }
 
@@ -195,10 +195,10 @@ pub struct Namespaces {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReportIdentity {
-    /// A digest that it names.
+    /// A digest in the report.
     #[default]
     Digest,
-    /// A digest, or in a report without any the tag, which may have been another image's when it was scanned.
+    /// A digest or, in a report without one, the tag, which may have been another image's when it was scanned.
     Tag,
 }
 

@@ -156,10 +156,10 @@ impl Choice for FailurePolicy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase"))]
 pub enum ExistingImages {
-    /// No list has them, and an update that brings no other image asks nothing.
+    /// They are in no list. An update without new images makes no look-up.
     #[default]
     Skip,
-    /// They are judged as though they were new: what runs already may be held back.
+    /// They are judged like new ones: what already runs may be rejected.
     Judge,
 }
 

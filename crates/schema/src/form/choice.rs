@@ -93,14 +93,14 @@ const CHOICES: [Choice; 3] = [
                     ),
                 ],
             },
-            Parts { of: "registry.tagSuffix", asks: &[("registry.tagSuffix", "Report of CI: its tag ends with")] },
+            Parts { of: "registry.tagSuffix", asks: &[("registry.tagSuffix", "Report of CI: tag suffix")] },
         ],
     },
     Choice {
         path: "acceptance.maxSeverity.critical",
         is_list: false,
         label: "Critical findings that count",
-        description: "How many of them are accepted is asked below.",
+        description: "Set their limit below.",
         default: Some(|| json!({"total": 0})),
         shapes: &[("All", || json!({"total": 0})), ("Those without a fix", || json!({"totalWithoutFixes": 0}))],
         parts: &[
@@ -116,7 +116,7 @@ const CHOICES: [Choice; 3] = [
         path: "imageVerification",
         is_list: true,
         label: "Who must have signed images",
-        description: "Nothing chosen: nobody.",
+        description: "Without a choice, nobody.",
         default: None,
         shapes: &[
             ("Somebody with a key", || signed_by(&json!({"key": {}}))),
@@ -143,7 +143,7 @@ const CHOICES: [Choice; 3] = [
                     ("attestors.0.cosign.keyless.githubActions.repository", "Repository on GitHub"),
                 ],
             },
-            Parts { of: "failureAction", asks: &[("failureAction", "What becomes of an image that isn't signed")] },
+            Parts { of: "failureAction", asks: &[("failureAction", "What happens to an unsigned image")] },
         ],
     },
 ];

@@ -75,12 +75,11 @@ pub(super) fn beside(setting: &Setting<'_>, path: &str) -> String {
 fn instead(path: &str) -> String {
     let mut said = match path {
         "preScanPolicies.byNamespace" => {
-            "Above are namespaces that many clusters have. This form can't show others, nor lists of their own"
-                .to_owned()
+            "Above are common namespaces. This form can't show others, nor their `customPolicies`".to_owned()
         }
-        "reports.sources" => "This form shows the first one. It can't show a second, nor `custom`".to_owned(),
-        "registries" => "This form shows registries without a mirror. It can't show one that has one".to_owned(),
-        "imageVerification" => "This form makes the first policy. It can't show more, nor take it back".to_owned(),
+        "reports.sources" => "This form shows only the first source, and can't show `custom`".to_owned(),
+        "registries" => "This form can't show registries with a mirror".to_owned(),
+        "imageVerification" => "This form adds one policy. It can't add more, nor remove it".to_owned(),
         _ => "This form can't show it".to_owned(),
     };
     said.push_str(": choose Edit YAML, and write it below `spec.settings`");
@@ -90,8 +89,8 @@ fn instead(path: &str) -> String {
     said.push('.');
     if path == "preScanPolicies.byNamespace" {
         said.push_str(
-            " To leave a namespace out of the policy, use the tab Namespace Selector. Leave out what judging needs: \
-             `kube-system`, `kubewarden`, and where your scanner runs.",
+            " To exclude namespaces from the policy, use the tab Namespace Selector. Exclude those that judging needs: \
+             `kube-system`, `kubewarden`, and your scanner's.",
         );
     }
     said

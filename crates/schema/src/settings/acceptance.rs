@@ -9,78 +9,79 @@ use std::collections::BTreeMap;
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Acceptance {
-    /// How many findings of each severity are accepted; more reject. Without it, and without `cvssScore`: no critical one.
+    /// The most findings of each severity; more reject. Without it and `cvssScore`: no critical one.
     pub max_severity: Option<MaxSeverity>,
-    /// How many findings with a high CVSS score are accepted.
+    /// The most findings with a high CVSS score; more reject.
     pub cvss_score: Option<CvssScore>,
-    /// Ids of vulnerabilities that reject wherever they are found. No patterns.
+    /// Ids of vulnerabilities that reject wherever they are found, without patterns.
     #[schemars(extend("default" = [], "examples" = [["CVE-2021-44228"]]))]
     pub deny_always: Option<Vec<String>>,
-    /// Ids of vulnerabilities that never count. No patterns; `exemptions` take them, with a reason and an end.
+    /// Ids of vulnerabilities that never count, without patterns. `exemptions` take patterns, with a reason and an end.
     #[schemars(extend("default" = []))]
     pub allow_always: Option<Vec<String>>,
-    /// Whether findings count although a VEX document clears them.
+    /// Whether findings count although VEX clears them.
     #[schemars(extend("default" = false))]
     pub ignore_vex_status: Option<bool>,
-    /// A finding that can be fixed counts only when it, or its fix, was published longer ago: one duration, or one for each severity.
-    /// Of sources with dates: `trivyOperator`, `registry`, and `custom` with `fields.published`.
+    /// How long a finding with a fix doesn't count after it, or its fix, was published: one duration, or one for each severity.
+    /// `trivyOperator`, `registry`, and `custom` with `fields.published` have these dates.
     #[schemars(extend("examples" = ["14d"]))]
     pub fix_grace_period: Option<GracePeriods>,
-    /// The same of a finding without a fix: it counts only when it was published longer ago.
+    /// How long a finding without a fix doesn't count after it was published.
     pub unfixed_grace_period: Option<GracePeriods>,
-    /// An image that runs already may go on starting for some days when something becomes known of it: new Pods come up with a
-    /// warning where a node is drained. Pods prove it, which are read only where a finding would reject: `v1/Pod` must be granted.
+    /// An image that already runs may start for some days after a new finding, with a warning, so that its node can be drained.
+    /// Pods are the proof, and are read only if a finding would reject. `v1/Pod` must be granted.
     pub running: Option<Running>,
-    /// What becomes of an image with a vulnerability that is exploited in the wild, however low it is rated.
+    /// For vulnerabilities that are exploited in the wild, at any severity. With `reject`, a report that doesn't say is a
+    /// failed scan.
     pub known_exploited: Option<KnownExploited>,
-    /// What becomes of an image with a vulnerability that is likely to be exploited, by FIRST's forecast (EPSS).
+    /// For vulnerabilities that are likely to be exploited, by FIRST's forecast (EPSS).
     pub epss: Option<Epss>,
-    /// What becomes of an image whose operating system is past its end of life: nobody reports vulnerabilities of it any more.
+    /// For operating systems past their end of life, whose vulnerabilities nobody reports any more. With `reject`, a report
+    /// that doesn't say is a failed scan.
     pub end_of_life: Option<GateAction>,
-    /// Packages that no image may have, by its SBOM. `reports.sboms` says where that comes from.
+    /// Packages that no image may have, by its SBOM (`reports.sboms`).
     pub packages: Option<Packages>,
-    /// Licences that the packages of an image may have, or may not, by its SBOM. `reports.sboms` says where that comes from.
+    /// Licences that packages may have, or may not, by the image's SBOM (`reports.sboms`).
     pub licenses: Option<Licenses>,
-    /// What is counted.
+    /// What counts as one finding.
     #[schemars(extend("default" = "unique"))]
     pub count: Option<Count>,
-    /// The same settings for namespaces, by a name or a glob like `prod-*`. Each replaces that of the top level. One entry
-    /// decides, as a whole: that of the name, else that of the most exact glob, which has the most characters beside its `*`.
+    /// Settings for namespaces. Each replaces the top level's. Namespaces are chosen as in `preScanPolicies.byNamespace`.
     #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, Gates>>,
 }
 
-/// What a namespace does differently.
+/// Overrides for a namespace.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Gates {
-    /// How many findings of each severity are accepted; more reject.
+    /// The most findings of each severity.
     pub max_severity: Option<MaxSeverity>,
-    /// How many findings with a high CVSS score are accepted.
+    /// The most findings with a high CVSS score.
     pub cvss_score: Option<CvssScore>,
-    /// Ids of vulnerabilities that reject wherever they are found.
+    /// Ids of vulnerabilities that always reject.
     pub deny_always: Option<Vec<String>>,
     /// Ids of vulnerabilities that never count.
     pub allow_always: Option<Vec<String>>,
-    /// Whether findings count although a VEX document clears them.
+    /// Whether findings count although VEX clears them.
     pub ignore_vex_status: Option<bool>,
-    /// A finding that can be fixed counts only when it, or its fix, was published longer ago.
+    /// How long a finding with a fix doesn't count.
     pub fix_grace_period: Option<GracePeriods>,
-    /// The same of a finding without a fix.
+    /// How long a finding without a fix doesn't count.
     pub unfixed_grace_period: Option<GracePeriods>,
-    /// An image that runs already may go on starting for some days when something becomes known of it.
+    /// How long an image that already runs may start after a new finding.
     pub running: Option<Running>,
-    /// What becomes of an image with a vulnerability that is exploited in the wild.
+    /// For vulnerabilities that are exploited in the wild.
     pub known_exploited: Option<KnownExploited>,
-    /// What becomes of an image with a vulnerability that is likely to be exploited.
+    /// For vulnerabilities that are likely to be exploited.
     pub epss: Option<Epss>,
-    /// What becomes of an image whose operating system is past its end of life.
+    /// For operating systems past their end of life.
     pub end_of_life: Option<GateAction>,
     /// Packages that no image may have.
     pub packages: Option<Packages>,
-    /// Licences that the packages of an image may have, or may not.
+    /// Licences that packages may have, or may not.
     pub licenses: Option<Licenses>,
-    /// What is counted.
+    /// What counts as one finding.
     pub count: Option<Count>,
 }
 
@@ -88,10 +89,10 @@ pub struct Gates {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Packages {
-    /// Which.
+    /// The denied packages.
     #[schemars(length(min = 1))]
     pub deny: Vec<DeniedPackage>,
-    /// What becomes of an image that has one.
+    /// For images with a denied package.
     #[schemars(extend("default" = "reject"))]
     pub action: Option<GateAction>,
 }
@@ -100,14 +101,14 @@ pub struct Packages {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeniedPackage {
-    /// Its purl without a version and qualifiers; `*` in its path is any text. Case and escapes make no difference.
+    /// The purl without version and qualifiers. `*` in its path matches any characters. Case and escapes make no difference.
     #[schemars(extend("examples" = ["pkg:maven/org.apache.logging.log4j/log4j-core"]))]
     pub purl: String,
-    /// In which versions: comparisons (`<`, `<=`, `>`, `>=`, `=`, `!=`), joined by `,` (and) and `||` (or), in the order that versions of
-    /// its type have. Without it: in every version. A version that can't be compared is denied.
+    /// The denied versions: comparisons (`<`, `<=`, `>`, `>=`, `=`, `!=`), joined by `,` (and) and `||` (or), by the rules of
+    /// the purl's type. Without it: every version. A version that can't be compared is denied.
     #[schemars(extend("examples" = ["<2.17.1"]))]
     pub versions: Option<String>,
-    /// Why; messages say it.
+    /// The reason, which messages show.
     #[schemars(length(max = 200), extend("examples" = ["Log4Shell, TICKET-7"]))]
     pub reason: Option<String>,
 }
@@ -117,47 +118,47 @@ pub struct DeniedPackage {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["deny"]}, {"required": ["allow"]}]))]
 pub struct Licenses {
-    /// Licences that no package may have: ids of SPDX, with `*` for any text, or names. Of `A OR B` one may be denied.
+    /// Licences that no package may have: SPDX ids, with `*` for any characters, or names. Of `A OR B`, one may be denied.
     #[schemars(length(min = 1), extend("examples" = [["AGPL-3.0-only", "GPL-3.0-*"]]))]
     pub deny: Option<Vec<String>>,
-    /// The only licences that a package may have. `A AND B` needs both.
+    /// The only licences that packages may have. `A AND B` needs both.
     #[schemars(length(min = 1), extend("examples" = [["Apache-2.0", "MIT"]]))]
     pub allow: Option<Vec<String>>,
-    /// What becomes of an image with a package whose licence isn't known: none is told, or what is told is no id of SPDX and isn't listed.
+    /// For packages without a licence, or with one that is neither an SPDX id nor listed.
     #[schemars(extend("default" = "reject"))]
     pub unknown: Option<UnknownLicense>,
-    /// How the purls of packages start that aren't looked at.
+    /// Prefixes of purls that aren't checked.
     #[schemars(extend("default" = [], "examples" = [["pkg:deb/"]]))]
     pub except: Option<Vec<String>>,
-    /// What becomes of an image with a package whose licence is denied, or isn't allowed.
+    /// For licences that are denied, or not allowed.
     #[schemars(extend("default" = "reject"))]
     pub action: Option<GateAction>,
 }
 
-/// A limit for each severity; one that isn't named is not limited.
+/// A limit for each severity. A severity without one is unlimited.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MaxSeverity {
-    /// Of critical findings. As soon as any severity has a limit, they are limited only by one of their own.
+    /// Critical findings. If only other severities have a limit, these have none.
     pub critical: Option<Limit>,
-    /// Of high ones.
+    /// High findings.
     pub high: Option<Limit>,
-    /// Of medium ones.
+    /// Medium findings.
     pub medium: Option<Limit>,
-    /// Of low ones.
+    /// Low findings.
     pub low: Option<Limit>,
-    /// Of those that aren't rated.
+    /// Findings without a rating.
     pub unknown: Option<Limit>,
 }
 
-/// How many findings are accepted; set one of both.
+/// How many findings are accepted. Set one of both.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Limit {
-    /// At most so many. Set this, or `totalWithoutFixes`.
+    /// At most this many. Set this or `totalWithoutFixes`.
     pub total: Option<u64>,
-    /// At most so many that have no fix; those that have one aren't limited. Set this, or `total`.
+    /// At most this many without a fix; those with a fix are unlimited. Set this or `total`.
     pub total_without_fixes: Option<u64>,
 }
 
@@ -168,7 +169,7 @@ pub struct CvssScore {
     /// The lowest score that counts.
     #[schemars(range(min = 0, max = 10), extend("examples" = [7.0]))]
     pub threshold: f64,
-    /// At most so many. It needs `threshold`.
+    /// At most this many.
     #[schemars(extend("default" = 0))]
     pub max_count: Option<u64>,
 }
@@ -177,8 +178,8 @@ pub struct CvssScore {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Running {
-    /// How long after a finding became known it doesn't count in an image that runs in the workload's namespace since before that:
-    /// one duration, or one for each severity.
+    /// How long a finding doesn't count after it became known, if the image has run in the namespace since before: one
+    /// duration, or one for each severity.
     #[schemars(extend("examples" = ["7d"]))]
     pub grace: GracePeriods,
 }
@@ -193,23 +194,23 @@ pub enum GracePeriods {
     BySeverity(GraceBySeverity),
 }
 
-/// A duration for each severity; one that isn't named counts at once.
+/// A duration for each severity. Findings of a severity without one count at once.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GraceBySeverity {
-    /// Of critical findings.
+    /// Critical findings.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["3d"]))]
     pub critical: Option<String>,
-    /// Of high ones.
+    /// High findings.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["14d"]))]
     pub high: Option<String>,
-    /// Of medium ones.
+    /// Medium findings.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
     pub medium: Option<String>,
-    /// Of low ones.
+    /// Low findings.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
     pub low: Option<String>,
-    /// Of those that aren't rated.
+    /// Findings without a rating.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
     pub unknown: Option<String>,
 }
@@ -218,23 +219,23 @@ pub struct GraceBySeverity {
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum KnownExploited {
-    /// By what reports say themselves: those of Grype in `registry`, of sbomscanner as far as they have it, and of `custom` with
+    /// By what reports say: those of Grype in `registry`, of sbomscanner as far as they have it, and of `custom` with
     /// `fields.knownExploited`.
     ByReports(GateAction),
-    /// And by a list.
+    /// Also by a list.
     ByList(KnownExploitedGate),
 }
 
-/// A gate for what is exploited, with a list of the cluster.
+/// A gate for what is exploited, with a list in the cluster.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KnownExploitedGate {
-    /// What becomes of an image that has one.
+    /// For images with such a vulnerability.
     #[schemars(extend("default" = "reject"))]
     pub action: Option<GateAction>,
-    /// A list that the cluster holds, for reports that don't say it themselves. `v1/ConfigMap` must be granted.
+    /// A list in the cluster, beside what reports say: a vulnerability in either is exploited. `v1/ConfigMap` must be granted.
     pub from: Option<ExploitedListSource>,
-    /// An older list is a look-up that failed. Its age is that of its annotation `image-admission/refreshed-at`, or of CISA's
+    /// An older list counts as a failed look-up. Its age is that of its annotation `image-admission/refreshed-at`, or of CISA's
     /// `dateReleased`.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["7d"]))]
     pub max_age: Option<String>,
@@ -244,7 +245,7 @@ pub struct KnownExploitedGate {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExploitedListSource {
-    /// A ConfigMap with CISA's catalogue as JSON, or with a line for each id.
+    /// A ConfigMap with CISA's catalogue as JSON, or with an id on each line.
     pub config_map: ExploitedConfigMap,
 }
 
@@ -256,7 +257,7 @@ pub struct ExploitedConfigMap {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The key that holds the list.
+    /// The key with the list.
     #[schemars(extend("default" = "known-exploited"))]
     pub key: Option<String>,
 }
@@ -272,10 +273,10 @@ pub struct Epss {
     /// The lowest percentile that counts, above 0 and at most 1.
     #[schemars(range(min = 0, max = 1), extend("examples" = [0.95]))]
     pub percentile: Option<f64>,
-    /// What becomes of an image that has one.
+    /// For images with such a vulnerability.
     #[schemars(extend("default" = "reject"))]
     pub action: Option<GateAction>,
-    /// What becomes of findings without a forecast.
+    /// For findings without a forecast.
     #[schemars(extend("default" = "count"))]
     pub missing: Option<MissingScores>,
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 
-/// Where objects stand that exempt findings, and what they may say. An object that is out of a bound holds for nothing.
+/// Where objects are that exempt findings, and within which bounds. An object out of bounds exempts nothing.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("anyOf" = [
@@ -10,35 +10,35 @@ use schemars::JsonSchema;
     {"required": ["workloadNamespace"], "properties": {"workloadNamespace": {"const": true}}}
 ]))]
 pub struct ExemptionsFrom {
-    /// The namespace whose objects hold for workloads of every namespace. Whoever may write them there may exempt any image.
+    /// The namespace whose objects hold for workloads of all namespaces. Anyone who can write them there can exempt any image.
     #[schemars(extend("examples" = ["kubewarden"]))]
     pub namespace: Option<String>,
-    /// Whether the objects of a workload's own namespace hold for it, and for no other.
+    /// Whether a namespace's objects hold for its own workloads.
     #[schemars(extend("default" = false))]
     pub workload_namespace: Option<bool>,
-    /// The severities of the findings that objects may exempt. Without it: all of them.
+    /// The severities of findings that objects may exempt. Without it: all.
     #[schemars(length(min = 1), extend("examples" = [["high", "medium"]]))]
     pub severities: Option<Vec<FindingSeverity>>,
-    /// How long after an object was made its last day may begin. Without it: for ever.
+    /// The longest time from an object's creation to the beginning of its last day. Without it: unlimited.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])+$", "examples" = ["30d"]))]
     pub max_duration: Option<String>,
-    /// Whether objects must say who approved them, in `approvedBy`.
+    /// Whether objects must name who approved them, in `approvedBy`.
     #[schemars(extend("default" = false))]
     pub require_approved_by: Option<bool>,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingSeverity {
-    /// The worst.
+    /// The highest.
     Critical,
-    /// The second worst.
+    /// The second.
     High,
-    /// In the middle.
+    /// The third.
     Medium,
-    /// The least.
+    /// The lowest.
     Low,
-    /// Not rated, or rated with a word that isn't known.
+    /// No rating, or one that isn't known.
     Unknown,
 }

@@ -9,28 +9,28 @@ use std::collections::BTreeMap;
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreScanPolicies {
-    /// Whether the settings beside this decide. `false`: `preCustomRules` decide alone.
+    /// Whether the other settings here decide, or only `preCustomRules`.
     #[schemars(extend("default" = true))]
     pub auto_generate: Option<bool>,
-    /// What happens to images that no entry of `customPolicies` matches.
+    /// For images that no entry of `customPolicies` matches.
     #[schemars(extend("default" = "scan"))]
     pub default_policy: Option<PreScanAction>,
-    /// The first entry whose prefix matches an image decides.
+    /// The first entry with a matching prefix decides.
     #[schemars(extend("default" = []))]
     pub custom_policies: Option<Vec<PreScanCustomPolicy>>,
-    /// What namespaces do differently, by a name or a glob like `prod-*`. One entry decides, as a whole: that of the name, else
-    /// that of the most exact glob, which has the most characters beside its `*`.
+    /// Overrides for namespaces, by name or by a glob like `prod-*`. Only one entry applies: that of the name, else that of the
+    /// glob with the most characters beside its `*`.
     #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, PreScanNamespace>>,
 }
 
-/// What a namespace does differently.
+/// Overrides for a namespace.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreScanNamespace {
-    /// What happens to images that no entry matches. An entry of the top level beats it, unless the namespace has a list.
+    /// For images that no entry matches. Entries of the top level come first, unless the namespace has a list.
     pub default_policy: Option<PreScanAction>,
-    /// A list, even an empty one, replaces that of the top level.
+    /// Replaces the top level's list, even if empty.
     pub custom_policies: Option<Vec<PreScanCustomPolicy>>,
 }
 
@@ -38,11 +38,11 @@ pub struct PreScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. One that ends with `:` is
-    /// about every tag, and unless the entry accepts also about a digest in the tag's place.
+    /// The beginning of image names. End it with `/`, `:` or `@`. One that ends with `:` matches every tag and, unless the
+    /// entry accepts, also digests.
     #[schemars(length(min = 1), extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
-    /// What happens to them.
+    /// What happens to these images.
     pub action: PreScanAction,
 }
 
@@ -50,39 +50,38 @@ pub struct PreScanCustomPolicy {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScanPolicies {
-    /// Whether the settings beside this decide. `false`: `customRules` decide alone.
+    /// Whether the other settings here decide, or only `customRules`.
     #[schemars(extend("default" = true))]
     pub auto_generate: Option<bool>,
-    /// What happens to images that no entry of `customPolicies` matches.
+    /// For images that no entry of `customPolicies` matches.
     #[schemars(extend("default" = "scan-result"))]
     pub default_policy: Option<ScanAction>,
-    /// What happens when there is no report yet, or only one older than `reports.maxAge`.
+    /// For images without a report, or only with one older than `reports.maxAge`.
     #[schemars(extend("default" = "reject"))]
     pub report_pending: Option<Fallback>,
-    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed. No value
-    /// lets in an image of a registry that may not be asked, or an index that isn't proven.
+    /// For images that can't be resolved, whose scan failed, whose report can't be read, or whose look-up failed. No value
+    /// admits an image of a registry that isn't allowed, or an unproven index.
     #[schemars(extend("default" = "reject"))]
     pub scan_failed: Option<FailureFallback>,
-    /// The first entry whose prefix matches an image decides.
+    /// The first entry with a matching prefix decides.
     #[schemars(extend("default" = []))]
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
-    /// What namespaces do differently, by a name or a glob like `prod-*`. One entry decides, as a whole: that of the name, else
-    /// that of the most exact glob, which has the most characters beside its `*`.
+    /// Overrides for namespaces, which are chosen as in `preScanPolicies.byNamespace`.
     #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, ScanNamespace>>,
 }
 
-/// What a namespace does differently.
+/// Overrides for a namespace.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScanNamespace {
-    /// What happens to images that no entry matches. An entry of the top level beats it, unless the namespace has a list.
+    /// For images that no entry matches. Entries of the top level come first, unless the namespace has a list.
     pub default_policy: Option<ScanAction>,
-    /// What happens when there is no report yet.
+    /// For images without a report.
     pub report_pending: Option<Fallback>,
-    /// What happens when there is no result: the same, in this namespace.
+    /// For images whose scan or look-up failed.
     pub scan_failed: Option<FailureFallback>,
-    /// A list, even an empty one, replaces that of the top level.
+    /// Replaces the top level's list, even if empty.
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
 }
 
@@ -90,10 +89,10 @@ pub struct ScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. One that ends with `:` is
-    /// about every tag, and unless the entry accepts also about a digest in the tag's place.
+    /// The beginning of image names. End it with `/`, `:` or `@`. One that ends with `:` matches every tag and, unless the
+    /// entry accepts, also digests.
     #[schemars(length(min = 1), extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
-    /// What happens to them.
+    /// What happens to these images.
     pub action: ScanAction,
 }

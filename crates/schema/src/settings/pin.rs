@@ -6,38 +6,37 @@ use schemars::JsonSchema;
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
-    /// Whether images are pinned. It needs the policy to be deployed with `mutating: true`.
+    /// Whether images are pinned. The policy must be deployed with `mutating: true`.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// The only kinds that are ever written. Pin at one level, or tools that compare a cluster with a repository see drift. Objects
-    /// whose owner is a controller aren't written, Pods aside, nor are mirror Pods: their makers would write them anew.
+    /// The only kinds that are pinned. GitOps tools may report drift if a pinned object is in Git. Mirror Pods and objects of a
+    /// controller, except Pods, are never pinned: their makers would write them again.
     #[schemars(length(min = 1), extend("default" = ["Pod"]))]
     pub kinds: Option<Vec<WorkloadKind>>,
     /// Whether annotations keep the images' original names.
     #[schemars(extend("default" = true))]
     pub annotations: Option<bool>,
-    /// Images that are judged as ever and never written, by globs like `docker.io/istio/*`: those that a managed mesh injects, which compares
-    /// them with what it wrote. What runs then is whatever the tag is when a node pulls it. A policy of `imageVerification` with `verifyDigest`
-    /// rejects them where they have no digest.
+    /// Globs of images that are judged but never pinned, such as those that a managed mesh injects and compares. Nodes then
+    /// pull whatever the tag is. An `imageVerification` policy with `verifyDigest` rejects them without a digest.
     #[schemars(extend("examples" = [["docker.io/istio/*", "cr.l5d.io/linkerd/*"]]))]
     pub exclude: Option<Vec<String>>,
 }
 
-/// A kind with a pod spec that may be written.
+/// A kind with a pod spec that can be pinned.
 #[derive(Debug, JsonSchema)]
 pub enum WorkloadKind {
-    /// `v1`
+    /// `v1`.
     Pod,
-    /// `v1`
+    /// `v1`.
     ReplicationController,
-    /// `apps/v1`
+    /// `apps/v1`.
     Deployment,
-    /// `apps/v1`
+    /// `apps/v1`.
     StatefulSet,
-    /// `apps/v1`
+    /// `apps/v1`.
     DaemonSet,
-    /// `batch/v1`
+    /// `batch/v1`.
     Job,
-    /// `batch/v1`
+    /// `batch/v1`.
     CronJob,
 }

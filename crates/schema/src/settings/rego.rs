@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub enum RegoPolicies {
     /// Policies, or ConfigMaps with them.
     List(Vec<RegoPolicyEntry>),
-    /// A ConfigMap, with its envelope or without.
+    /// A ConfigMap, with or without its envelope.
     ConfigMap(ConfigMap),
 }
 
@@ -21,18 +21,18 @@ pub enum RegoPolicies {
 pub enum RegoPolicyEntry {
     /// A policy.
     Policy(Box<RegoPolicy>),
-    /// A ConfigMap, with its envelope or without.
+    /// A ConfigMap, with or without its envelope.
     ConfigMap(ConfigMap),
 }
 
-/// A Conftest ConfigMap: keys `conftest.policy.<name>.rego`, `conftest.policy.<name>.kinds`, `conftest.library.<name>.rego`;
-/// its other keys set up a scanner's jobs, and mean nothing here.
+/// A Conftest ConfigMap with the keys `conftest.policy.<name>.rego`, `conftest.policy.<name>.kinds` and
+/// `conftest.library.<name>.rego`. Its other keys are for a scanner's jobs, and are ignored.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum ConfigMap {
     /// As it is applied to a cluster.
     Whole(WholeConfigMap),
-    /// Its data alone.
+    /// Only its data.
     #[schemars(extend("minProperties" = 1, "propertyNames" = {"pattern": "^conftest\\."}))]
     Data(BTreeMap<String, Value>),
 }
@@ -41,14 +41,14 @@ pub enum ConfigMap {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WholeConfigMap {
-    /// `v1`
+    /// `v1`.
     pub api_version: Option<Value>,
-    /// `ConfigMap`
+    /// The kind.
     #[schemars(extend("const" = "ConfigMap"))]
     pub kind: String,
-    /// Its name, which isn't looked at.
+    /// Ignored.
     pub metadata: Option<Value>,
-    /// Whether it can be changed, which isn't looked at.
+    /// Ignored.
     pub immutable: Option<Value>,
     /// The entries.
     pub data: BTreeMap<String, Value>,
@@ -58,20 +58,20 @@ pub struct WholeConfigMap {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegoPolicy {
-    /// What messages call it; no two have the same.
+    /// The name in messages. It must be unique.
     pub name: String,
-    /// The kinds of objects that it judges: `Pod`, `apps/Deployment`, `v1/Pod`, `Workload` for all that have a pod spec, `*`.
+    /// The kinds that it judges: `Pod`, `apps/Deployment`, `v1/Pod`, `Workload` for all with a pod spec, `*`.
     pub kinds: Kinds,
-    /// Its module: rules like `deny[msg]`, `violation[{"msg": msg}]`, `warn[msg]`, `patch[operation]`, or `system.main`.
+    /// The module, with rules like `deny[msg]`, `violation[{"msg": msg}]`, `warn[msg]`, `patch[operation]`, or `system.main`.
     #[schemars(extend("contentMediaType" = "application/rego"))]
     pub rego: String,
-    /// What its rules see as `input.parameters`.
+    /// What rules see as `input.parameters`.
     pub parameters: Option<Value>,
-    /// Its syntax, if not that of `regoVersion` at the top level.
+    /// The syntax, if not that of the top level.
     pub rego_version: Option<RegoVersion>,
 }
 
-/// Kinds of objects: a list, or a text with commas.
+/// Kinds of objects: a list, or a string with commas.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum Kinds {
@@ -85,16 +85,16 @@ pub enum Kinds {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegoLibrary {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
     /// The module.
     #[schemars(extend("contentMediaType" = "application/rego"))]
     pub rego: String,
-    /// Its syntax, if not that of `regoVersion` at the top level.
+    /// The syntax, if not that of the top level.
     pub rego_version: Option<RegoVersion>,
 }
 
-/// A kind of the cluster that rules see.
+/// A kind in the cluster that rules see.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextKind {
@@ -104,6 +104,6 @@ pub struct ContextKind {
     /// The kind.
     #[schemars(extend("examples" = ["Ingress"]))]
     pub kind: String,
-    /// The key below `data.kubernetes`, if it isn't the plural that Kubernetes makes of the kind.
+    /// The key in `data.kubernetes`, if it isn't the kind's usual plural.
     pub plural: Option<String>,
 }

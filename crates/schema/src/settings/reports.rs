@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Reports {
-    /// The first source that knows an image decides; it knows one that it has a report of, or says pending or failed.
+    /// The first source that knows an image decides: it has a report, or a pending or failed scan.
     #[schemars(length(min = 1), extend("default" = [{"sbomscanner": {}}]))]
     pub sources: Option<Vec<Source>>,
-    /// Where SBOMs come from, which `acceptance.packages` and `acceptance.licenses` need, and rules that ask for `sbomPackages`: the first source that has one of an image
-    /// decides. Gates ask for them only where reports let an image in.
+    /// Where SBOMs come from, for `acceptance.packages`, `acceptance.licenses`, and rules with `sbomPackages`. The first source
+    /// with an SBOM of the image decides. Gates read it only if the reports let the image in.
     #[schemars(extend("default" = [], "examples" = [[{"sbomscanner": {}}]]))]
     pub sboms: Option<Vec<SbomSource>>,
     /// Which platforms of an image must pass.
@@ -22,16 +22,16 @@ pub struct Reports {
     /// An older report, or one of unknown age, counts as not available.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["72h"]))]
     pub max_age: Option<String>,
-    /// Where VEX documents stand that take findings out, whatever the source is. They are looked for where a finding would reject.
+    /// Where VEX documents are. They clear findings of any source, and are read only if a finding would reject.
     #[schemars(length(min = 1))]
     pub vex: Option<Vec<VexPlace>>,
-    /// What becomes of an index whose bytes can't be rebuilt from what the host shows of it, so that nodes may read another
-    /// image in it. Where one platform is listed in `platforms` and pinned, it makes no difference.
+    /// For indexes whose bytes can't be rebuilt from what the host shows: nodes may read another image in them. It makes no
+    /// difference if `platforms` lists one platform, and that is pinned.
     #[schemars(extend("default" = "reject"))]
     pub unproven_indexes: Option<UnprovenIndexes>,
 }
 
-/// A source; set one.
+/// A source. Set one.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
@@ -41,7 +41,7 @@ pub struct Source {
     pub sbom_scanner: Option<SbomScanner>,
     /// Aqua's trivy-operator.
     pub trivy_operator: Option<TrivyOperator>,
-    /// Artifacts beside the image in its registry, which somebody signed.
+    /// Signed artifacts beside the image in its registry.
     pub registry: Option<Registry>,
     /// Kubescape.
     pub kubescape: Option<Kubescape>,
@@ -49,21 +49,21 @@ pub struct Source {
     pub custom: Option<Custom>,
 }
 
-/// A source of SBOMs; set one.
+/// A source of SBOMs. Set one.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct SbomSource {
-    /// Kubewarden's sbomscanner: its `SBOM` objects.
+    /// `SBOM` objects of Kubewarden's sbomscanner.
     #[serde(rename = "sbomscanner")]
     pub sbom_scanner: Option<SbomScanner>,
-    /// Aqua's trivy-operator: its `SbomReport` objects.
+    /// `SbomReport` objects of Aqua's trivy-operator.
     pub trivy_operator: Option<TrivyOperator>,
-    /// Artifacts beside the image in its registry, SPDX or CycloneDX as JSON, which somebody signed.
+    /// Signed artifacts beside the image in its registry: SPDX or CycloneDX as JSON.
     pub registry: Option<SbomRegistry>,
 }
 
-/// `all` that the image has, or a list.
+/// `all` of the image, or a list.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum Platforms {
@@ -77,13 +77,13 @@ pub enum Platforms {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SbomScanner {
-    /// Namespaces whose reports are trusted: whoever can write there can clear an image.
+    /// Trusted namespaces. Anyone who can write reports there can clear an image.
     #[schemars(extend("default" = ["sbomscanner"]))]
     pub namespaces: Option<Vec<String>>,
-    /// Trusts the workload's own namespace too, and so whoever can write reports there.
+    /// Trusts the workload's own namespace too, and so its report writers.
     #[schemars(extend("default" = false))]
     pub workload_namespace: Option<bool>,
-    /// Names of the `Registry` resources that scan images; with them reports are found by name, which is faster.
+    /// The `Registry` resources that scan images. With their names, reports are found faster.
     #[schemars(extend("default" = []))]
     pub registry_resources: Option<Vec<String>>,
 }
@@ -92,112 +92,112 @@ pub struct SbomScanner {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TrivyOperator {
-    /// Namespaces whose reports are trusted: whoever can write there can clear an image.
+    /// Trusted namespaces. Anyone who can write reports there can clear an image.
     #[schemars(extend("default" = []))]
     pub namespaces: Option<Vec<String>>,
-    /// Trusts the workload's own namespace too, and so whoever can write reports there.
+    /// Trusts the workload's own namespace too, and so its report writers.
     #[schemars(extend("default" = true))]
     pub workload_namespace: Option<bool>,
-    /// The platform that the operator scans, which its reports don't say.
+    /// The platform that the operator scans, which its reports don't name.
     #[schemars(extend("default" = "linux/amd64"))]
     pub platform: Option<String>,
-    /// What makes a report this image's.
+    /// What ties a report to the image.
     #[schemars(extend("default" = "digest"))]
     pub identity: Option<ReportIdentity>,
 }
 
-/// Artifacts beside the image; set `tagSuffix` or `artifactType`, and who must have signed.
+/// Artifacts beside the image. Set `tagSuffix` or `artifactType`, and who must have signed.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Registry {
-    /// The artifact is at the tag `sha256-<hex>.<suffix>`.
+    /// The artifact's tag is `sha256-<hex>.<suffix>`.
     #[schemars(length(min = 1, max = 56), extend("default" = "scan"))]
     pub tag_suffix: Option<String>,
-    /// The artifact has this type, in the index of referrers.
+    /// The artifact's type in the index of referrers.
     #[schemars(extend("examples" = ["application/sarif+json"]))]
     pub artifact_type: Option<String>,
-    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    /// Its repository, if not the image's own. `{registry}` and `{repository}` are the image's.
     #[schemars(extend("examples" = ["registry.example.com/reports/{repository}"]))]
     pub repository: Option<String>,
-    /// Who may have signed it, one of them.
+    /// Who may have signed it. One is enough.
     #[schemars(extend("default" = []))]
     pub attestors: Option<Vec<ReportAttestor>>,
-    /// Believes reports that nobody signed: whoever can push to the repository can clear an image.
+    /// Trusts unsigned reports: anyone who can push to the repository can clear an image.
     #[schemars(extend("default" = false))]
     pub allow_unsigned: Option<bool>,
-    /// The platform of reports that don't say theirs.
+    /// The platform of reports that don't name theirs.
     #[schemars(extend("examples" = ["linux/amd64"]))]
     pub platform: Option<String>,
 }
 
-/// A place of VEX documents, OpenVEX or CycloneDX; set `tagSuffix` or `artifactType`, and who must have signed. What nobody
-/// signed is never believed.
+/// Where VEX documents are, OpenVEX or CycloneDX. Set `tagSuffix` or `artifactType`, and who must have signed. An unsigned
+/// document is never trusted.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VexPlace {
-    /// The document is at the tag `sha256-<hex>.<suffix>`.
+    /// The document's tag is `sha256-<hex>.<suffix>`.
     #[schemars(length(min = 1, max = 56), extend("default" = "vex"))]
     pub tag_suffix: Option<String>,
-    /// Documents have this type, in the index of referrers.
+    /// The documents' type in the index of referrers.
     #[schemars(extend("examples" = ["application/vnd.openvex+json"]))]
     pub artifact_type: Option<String>,
-    /// The repository that they are in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    /// Their repository, if not the image's own. `{registry}` and `{repository}` are the image's.
     #[schemars(extend("examples" = ["registry.example.com/vex/{repository}"]))]
     pub repository: Option<String>,
-    /// Who may have signed them, one of them for each.
+    /// Who may have signed a document. One is enough.
     #[schemars(length(min = 1))]
     pub attestors: Vec<ReportAttestor>,
 }
 
-/// SBOMs beside the image; set `tagSuffix` or `artifactType`, and who must have signed.
+/// SBOMs beside the image. Set `tagSuffix` or `artifactType`, and who must have signed.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SbomRegistry {
-    /// The artifact is at the tag `sha256-<hex>.<suffix>`.
+    /// The artifact's tag is `sha256-<hex>.<suffix>`.
     #[schemars(length(min = 1, max = 56), extend("default" = "sbom"))]
     pub tag_suffix: Option<String>,
-    /// The artifact has this type, in the index of referrers.
+    /// The artifact's type in the index of referrers.
     #[schemars(extend("examples" = ["application/spdx+json"]))]
     pub artifact_type: Option<String>,
-    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    /// Its repository, if not the image's own. `{registry}` and `{repository}` are the image's.
     #[schemars(extend("examples" = ["registry.example.com/sboms/{repository}"]))]
     pub repository: Option<String>,
-    /// Who may have signed it, one of them.
+    /// Who may have signed it. One is enough.
     #[schemars(extend("default" = []))]
     pub attestors: Option<Vec<ReportAttestor>>,
-    /// Believes SBOMs that nobody signed: whoever can push to the repository can clear an image.
+    /// Trusts unsigned SBOMs: anyone who can push to the repository can clear an image.
     #[schemars(extend("default" = false))]
     pub allow_unsigned: Option<bool>,
-    /// The platform of SBOMs that don't say theirs.
+    /// The platform of SBOMs that don't name theirs.
     #[schemars(extend("examples" = ["linux/amd64"]))]
     pub platform: Option<String>,
 }
 
-/// Somebody whose signature counts.
+/// A signer who is trusted.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReportAttestor {
-    /// What messages call them.
+    /// The name in messages.
     pub name: String,
-    /// How they are recognised.
+    /// The signer's key, identity or certificate.
     pub cosign: ReportCosign,
 }
 
-/// How they are recognised; set one of `key`, `keyless` and `certificate`.
+/// The signer's key, identity or certificate. Set one of `key`, `keyless` and `certificate`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["key"]}, {"required": ["keyless"]}, {"required": ["certificate"]}]))]
 pub struct ReportCosign {
-    /// By a public key.
+    /// A public key.
     pub key: Option<InlineKey>,
-    /// By a certificate that Sigstore issued.
+    /// A certificate that Sigstore issued.
     pub keyless: Option<Keyless>,
-    /// By a certificate of an own authority.
+    /// A certificate of your own authority.
     pub certificate: Option<Certificate>,
-    /// What the signature must say beside that; not with `certificate`.
+    /// Annotations that the signature must have. Not with `certificate`.
     #[schemars(extend("minProperties" = 1, "examples" = [{"env": "prod"}]))]
     pub annotations: Option<BTreeMap<String, String>>,
-    /// Whether the signature must stand in Sigstore's transparency log.
+    /// Whether the signature must be in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,
 }
 
@@ -205,10 +205,10 @@ pub struct ReportCosign {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct InlineKey {
-    /// In PEM.
+    /// The key.
     #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
     pub data: String,
-    /// How the signature was made; the host knows one way.
+    /// Only `sha256` is supported.
     #[schemars(extend("pattern" = "^[Ss][Hh][Aa]256$", "default" = "sha256"))]
     pub hash_algorithm: Option<String>,
 }
@@ -217,10 +217,10 @@ pub struct InlineKey {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kubescape {
-    /// The namespace that Kubescape keeps its reports in.
+    /// The namespace of Kubescape's reports.
     #[schemars(extend("default" = "kubescape"))]
     pub namespace: Option<String>,
-    /// The platform of images that it knows by the digest of their index.
+    /// The platform of reports that name only an index's digest.
     #[schemars(extend("default" = "linux/amd64"))]
     pub platform: Option<String>,
 }
@@ -229,34 +229,34 @@ pub struct Kubescape {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Custom {
-    /// The `group/version` of the reports.
+    /// The reports' `group/version`.
     pub api_version: String,
-    /// The kind of the reports.
+    /// The reports' kind.
     pub kind: String,
-    /// Namespaces whose reports are trusted: whoever can write there can clear an image.
+    /// Trusted namespaces. Anyone who can write reports there can clear an image.
     #[schemars(extend("default" = []))]
     pub namespaces: Option<Vec<String>>,
-    /// Trusts the workload's own namespace too, and so whoever can write reports there.
+    /// Trusts the workload's own namespace too, and so its report writers.
     #[schemars(extend("default" = false))]
     pub workload_namespace: Option<bool>,
-    /// The name of an image's report, with `{digest}`, `{digestHex}`, `{platformDigest}`, `{platformDigestHex}`,
-    /// `{registry}`, `{repository}`, `{tag}` or `{namespace}` in it.
+    /// The name of the image's report, with `{digest}`, `{digestHex}`, `{platformDigest}`, `{platformDigestHex}`, `{registry}`,
+    /// `{repository}`, `{tag}` or `{namespace}` in it.
     #[schemars(extend("examples" = ["report-{digestHex}"]))]
     pub name: Option<String>,
-    /// Instead of `name`: labels of all reports, `key=value`, with commas between them. Without both: all of the kind.
+    /// Labels of all reports instead of `name`: `key=value`, separated by commas. Without both: all objects of the kind.
     #[schemars(extend("default" = ""))]
     pub selector: Option<String>,
-    /// The platform of reports that don't say theirs.
+    /// The platform of reports that don't name theirs.
     pub platform: Option<String>,
-    /// What makes a report this image's.
+    /// What ties a report to the image.
     #[schemars(extend("default" = "digest"))]
     pub identity: Option<ReportIdentity>,
-    /// Where a report says what.
+    /// Dotted paths of a report's fields. Lists are passed through.
     pub fields: Fields,
 }
 
-/// Paths of a report's fields, with dots; lists are passed through. At least whose report it is (`digest` or `image`), and
-/// what it says (`findings` with `id` and `severity`, or `verdict`).
+/// Dotted paths of a report's fields. Lists are passed through. It needs `digest` or `image`; and `verdict`, or `findings` with
+/// `id` and `severity`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fields {
@@ -273,26 +273,26 @@ pub struct Fields {
     pub digest: Option<String>,
     /// The platform, like `linux/amd64`.
     pub platform: Option<String>,
-    /// When it was made.
+    /// When the report was made.
     pub time: Option<String>,
-    /// Its own verdict: `pass` or `fail`.
+    /// The report's own verdict: `pass` or `fail`.
     pub verdict: Option<String>,
-    /// Why the scan failed, where it did.
+    /// Why the scan failed, if it did.
     pub error: Option<String>,
-    /// The findings.
+    /// The findings. The paths of their fields start at a finding.
     #[schemars(extend("examples" = ["report.vulnerabilities"]))]
     pub findings: Option<String>,
-    /// A finding's id, from the finding on.
+    /// A finding's id.
     pub id: Option<String>,
     /// A finding's severity.
     pub severity: Option<String>,
-    /// The version that a finding is fixed in.
+    /// A finding's fixed version.
     pub fixed_version: Option<String>,
     /// A finding's CVSS score.
     pub score: Option<String>,
-    /// The name of a finding's package.
+    /// A finding's package name.
     pub package: Option<String>,
-    /// The purl of a finding's package.
+    /// A finding's purl.
     pub purl: Option<String>,
     /// When a finding, or its fix, was published.
     pub published: Option<String>,
@@ -304,6 +304,6 @@ pub struct Fields {
     pub epss_score: Option<String>,
     /// A finding's EPSS percentile, 0 to 1.
     pub epss_percentile: Option<String>,
-    /// Whether the image's operating system is past its end of life: true or false. A path from the report.
+    /// Whether the image's operating system is past its end of life: true or false.
     pub end_of_life: Option<String>,
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// A policy, or a whole resource of Kyverno's.
+/// A policy, or a whole Kyverno resource.
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum VerificationEntry {
@@ -15,27 +15,27 @@ pub enum VerificationEntry {
     Resource(Box<VerificationResource>),
 }
 
-/// An ImageVerificationPolicy or an ImageValidatingPolicy, pasted as it is.
+/// A Kyverno ImageVerificationPolicy or ImageValidatingPolicy, pasted as it is.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerificationResource {
-    /// Its group and version, which aren't looked at.
+    /// Ignored.
     pub api_version: Option<Value>,
-    /// `ImageVerificationPolicy` or `ImageValidatingPolicy`.
+    /// The kind.
     #[schemars(extend("enum" = ["ImageVerificationPolicy", "ImageValidatingPolicy"]))]
     pub kind: Option<String>,
-    /// Its name.
+    /// The metadata. Only the name counts.
     pub metadata: Metadata,
     /// The policy.
     pub spec: Policy,
-    /// What Kyverno wrote, which isn't looked at.
+    /// Ignored.
     pub status: Option<Value>,
 }
 
-/// The resource's metadata; of it the name counts.
+/// The resource's metadata. Only the name counts.
 #[derive(Debug, JsonSchema)]
 pub struct Metadata {
-    /// What messages call the policy.
+    /// The policy's name in messages.
     pub name: String,
 }
 
@@ -43,68 +43,68 @@ pub struct Metadata {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerificationPolicy {
-    /// What messages call it; no two have the same.
+    /// The name in messages. It must be unique.
     pub name: String,
     #[serde(flatten)]
     #[expect(missing_docs, reason = "what is flattened has no description of its own")]
     pub policy: Policy,
 }
 
-/// A policy about images; set `verifications` or `validations`.
+/// A policy about images. Set `verifications` or `validations`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["verifications"]}, {"required": ["validations"]}]))]
 pub struct Policy {
     /// Which requests and images it is about.
     pub match_constraints: Option<MatchConstraints>,
-    /// It is about a request only when all of these CEL expressions hold.
+    /// CEL expressions. The policy applies to a request only if all are true.
     #[schemars(extend("default" = []))]
     pub match_conditions: Option<Vec<NamedExpression>>,
-    /// Which images it is about, in the spelling that Kyverno shipped: those that one of the entries matches.
+    /// Which images it is about, in Kyverno's shipped policies. One match is enough.
     #[schemars(extend("default" = []))]
     pub match_image_references: Option<Vec<ImageReference>>,
-    /// Lists of images beside those of the pod spec: CEL expressions that give lists of texts, by name. `images.all` has their images too.
+    /// Named CEL expressions that give lists of images as strings, beside those of the pod spec. `images.all` includes them.
     #[schemars(extend("default" = []))]
     pub images: Option<Vec<NamedExpression>>,
-    /// Values that later expressions read as `variables.<name>`.
+    /// Values for later expressions, as `variables.<name>`.
     #[schemars(extend("default" = []))]
     pub variables: Option<Vec<NamedExpression>>,
-    /// Who may vouch for an image; expressions read them as `attestors.<name>`.
+    /// Who may vouch for an image: `attestors.<name>` in expressions.
     #[schemars(extend("default" = []))]
     pub attestors: Option<Vec<Attestor>>,
-    /// What may be attested of an image; expressions read them as `attestations.<name>`.
+    /// What may be attested of an image: `attestations.<name>` in expressions.
     #[schemars(extend("default" = []))]
     pub attestations: Option<Vec<Attestation>>,
-    /// What must hold.
+    /// What must be true.
     #[schemars(length(min = 1))]
     pub verifications: Option<Vec<Verification>>,
-    /// Another name of `verifications`, as Kyverno shipped it.
+    /// Another name of `verifications`, from Kyverno's shipped policies.
     #[schemars(length(min = 1))]
     pub validations: Option<Vec<Verification>>,
-    /// What becomes of a request for which one of them doesn't hold.
+    /// What happens to a request that fails the policy.
     #[schemars(extend("default" = "Enforce", "enum" = ["Enforce", "Audit", "Warn"]))]
     pub failure_action: Option<String>,
-    /// The same, as Kyverno shipped it; `Deny` is `Enforce`.
+    /// `failureAction` in Kyverno's shipped policies. `Deny` is `Enforce`.
     pub validation_actions: Option<Vec<ValidationAction>>,
-    /// What becomes of a request while the cluster, or a registry that `registries` names, can't be asked: `Ignore` takes what
-    /// they would say for verified, with a warning. Any other error rejects.
+    /// For outages of the cluster, or of a registry that the settings name. `Ignore` counts what they would say as verified,
+    /// with a warning. Any other error rejects.
     #[schemars(extend("default" = "Fail", "enum" = ["Fail", "Ignore"]))]
     pub failure_policy: Option<String>,
-    /// Whether its images are pinned, in the kinds of `pin.kinds`. What the scan phase judged always is.
+    /// Whether its images are pinned, in the kinds of `pin.kinds`. Images that the scan phase judged always are.
     #[schemars(extend("default" = true))]
     pub mutate_digest: Option<bool>,
-    /// What Kyverno's shipped policies say about digests.
+    /// Digest settings in Kyverno's shipped policies.
     pub validation_configurations: Option<Configurations>,
     /// What it writes into the audit log.
     #[schemars(extend("default" = []))]
     pub audit_annotations: Option<Vec<AuditAnnotation>>,
-    /// Whether it is about images too that pre-scan accepts.
+    /// Whether it is also about images that pre-scan accepts.
     #[schemars(extend("default" = false))]
     pub verify_pre_scan_accepted: Option<bool>,
-    /// What becomes of the images that an update leaves as they are.
+    /// For images that an update doesn't change.
     #[schemars(extend("default" = "skip"))]
     pub existing_images: Option<ExistingImages>,
-    /// Where Kyverno evaluates it; here that is always at admission.
+    /// Where Kyverno evaluates it. Here it is always at admission.
     pub evaluation: Option<Evaluation>,
 }
 
@@ -112,32 +112,32 @@ pub struct Policy {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MatchConstraints {
-    /// Requests; without any: every object that names images.
+    /// Requests. Without any: every object that names images.
     #[schemars(extend("default" = []))]
     pub resource_rules: Option<Vec<ResourceRule>>,
-    /// Images; without any: all.
+    /// Images. Without any: all.
     pub image_rules: Option<ImageRules>,
-    /// How Kubernetes would compare versions; it isn't looked at.
+    /// Ignored.
     pub match_policy: Option<Value>,
-    /// Empty, as Kubernetes writes it out: the ClusterAdmissionPolicy has a selector.
+    /// Must be empty: use the selector of the ClusterAdmissionPolicy.
     #[schemars(extend("maxProperties" = 0))]
     pub namespace_selector: Option<Map<String, Value>>,
-    /// Empty, as Kubernetes writes it out: the ClusterAdmissionPolicy has a selector.
+    /// Must be empty: use the selector of the ClusterAdmissionPolicy.
     #[schemars(extend("maxProperties" = 0))]
     pub object_selector: Option<Map<String, Value>>,
-    /// Empty, as Kubernetes writes it out.
+    /// Must be empty.
     #[schemars(length(max = 0))]
     pub exclude_resource_rules: Option<Vec<Value>>,
 }
 
-/// Requests, as in Kubernetes' ValidatingAdmissionPolicy; an empty list, or a `*`, is everything.
+/// Requests, as in Kubernetes' ValidatingAdmissionPolicy. An empty list or a `*` matches everything.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResourceRule {
-    /// Groups; the core group is an empty text.
+    /// API groups. An empty string is the core group.
     #[schemars(extend("default" = []))]
     pub api_groups: Option<Vec<String>>,
-    /// Versions.
+    /// API versions.
     #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub api_versions: Option<Vec<String>>,
     /// Operations.
@@ -149,49 +149,49 @@ pub struct ResourceRule {
     /// Names of objects.
     #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub resource_names: Option<Vec<String>>,
-    /// `*`
+    /// Any scope.
     #[schemars(extend("const" = "*"))]
     pub scope: Option<String>,
 }
 
-/// What is done with an object.
+/// An operation on an object.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
-    /// It is made.
+    /// Created.
     Create,
-    /// It is changed.
+    /// Changed.
     Update,
-    /// It is deleted.
+    /// Deleted.
     Delete,
-    /// Somebody connects to it.
+    /// Connected to.
     Connect,
-    /// Any of them.
+    /// Any.
     #[serde(rename = "*")]
     Any,
 }
 
-/// Images: those that one of the globs or one of the expressions matches.
+/// Images that one of the globs or expressions matches.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageRules {
-    /// Globs: `*` stands for any text, slashes too, `?` for one letter. A prefix of images ends with `*`.
+    /// Globs. `*` matches any characters, slashes too, and `?` one. A prefix ends with `*`.
     #[schemars(inner(length(min = 1), regex(pattern = "[^/]$")), extend("default" = [], "examples" = [["ghcr.io/team/*"]]))]
     pub references: Option<Vec<String>>,
-    /// CEL expressions over `ref`, the image as the object names it.
+    /// CEL expressions about `ref`, any name of the image.
     #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub expressions: Option<Vec<String>>,
 }
 
-/// Images; set one of both.
+/// Images. Set `glob` or `expression`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct ImageReference {
-    /// A glob: `*` stands for any text, slashes too, `?` for one letter. A prefix of images ends with `*`.
+    /// A glob. `*` matches any characters, slashes too, and `?` one. A prefix ends with `*`.
     #[schemars(length(min = 1), regex(pattern = "[^/]$"))]
     pub glob: Option<String>,
-    /// A CEL expression over `ref`, the image as the object names it.
+    /// A CEL expression about `ref`, any name of the image.
     #[schemars(length(min = 1))]
     pub expression: Option<String>,
 }
@@ -208,53 +208,53 @@ pub struct NamedExpression {
     pub expression: String,
 }
 
-/// Somebody who may vouch for an image.
+/// A signer who may vouch for an image.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Attestor {
-    /// What expressions and messages call them: letters, digits and `_`.
+    /// The name in expressions and messages: letters, digits and `_`.
     #[schemars(extend("pattern" = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// How they are recognised.
+    /// The signer's key, identity or certificate.
     pub cosign: Cosign,
 }
 
-/// How somebody is recognised; set one of `key`, `keyless` and `certificate`.
+/// The signer's key, identity or certificate. Set one of `key`, `keyless` and `certificate`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["key"]}, {"required": ["keyless"]}, {"required": ["certificate"]}]))]
 pub struct Cosign {
-    /// By a public key.
+    /// A public key.
     pub key: Option<Key>,
-    /// By a certificate that Sigstore issued.
+    /// A certificate that Sigstore issued.
     pub keyless: Option<Keyless>,
-    /// By a certificate of an own authority.
+    /// A certificate of your own authority.
     pub certificate: Option<Certificate>,
-    /// What the signature must say beside that; not with `certificate`.
+    /// Annotations that the signature must have. Not with `certificate`.
     #[schemars(extend("minProperties" = 1, "examples" = [{"env": "prod"}]))]
     pub annotations: Option<BTreeMap<String, String>>,
-    /// Whether the signature must stand in Sigstore's transparency log.
+    /// Whether the signature must be in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,
 }
 
-/// A public key; set one of `data`, `secretRef` and `configMapRef`.
+/// A public key. Set one of `data`, `secretRef` and `configMapRef`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["secretRef"]}, {"required": ["configMapRef"]}]))]
 pub struct Key {
-    /// In PEM.
+    /// The key.
     #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
     pub data: Option<String>,
-    /// In a Secret, read at each request.
+    /// A Secret that is read at each request.
     pub secret_ref: Option<KeyReference>,
-    /// In a ConfigMap, read at each request.
+    /// A ConfigMap that is read at each request.
     pub config_map_ref: Option<KeyReference>,
-    /// How the signature was made; the host knows one way.
+    /// Only `sha256` is supported.
     #[schemars(extend("pattern" = "^[Ss][Hh][Aa]256$", "default" = "sha256"))]
     pub hash_algorithm: Option<String>,
 }
 
-/// Where in the cluster a key stands.
+/// Where a key is in the cluster.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyReference {
@@ -269,53 +269,53 @@ pub struct KeyReference {
     pub key: Option<String>,
 }
 
-/// Certificates that Sigstore issued, by who asked for them; set `identities` or `githubActions`, or both.
+/// Certificates that Sigstore issued, by who requested them. Set `identities`, `githubActions`, or both.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1))]
 pub struct Keyless {
-    /// Identities, one of which must be the signature's.
+    /// Identities. The signature must have one of them.
     #[schemars(extend("default" = []))]
     pub identities: Option<Vec<KeylessIdentity>>,
-    /// A workflow of GitHub's.
+    /// A workflow on GitHub.
     pub github_actions: Option<GithubActions>,
 }
 
-/// An identity; set one of `subject` and `subjectPrefix`.
+/// An identity. Set `subject` or `subjectPrefix`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["subject"]}, {"required": ["subjectPrefix"]}]))]
 pub struct KeylessIdentity {
-    /// Who says who it is.
+    /// The identity's issuer.
     #[schemars(length(min = 1), extend("examples" = ["https://token.actions.githubusercontent.com"]))]
     pub issuer: String,
     /// The whole subject.
     #[schemars(length(min = 1))]
     pub subject: Option<String>,
-    /// How the subject starts, a URL.
+    /// The beginning of the subject, a URL.
     #[schemars(extend("pattern" = "^https?://", "examples" = ["https://github.com/team/"]))]
     pub subject_prefix: Option<String>,
 }
 
-/// Workflows of GitHub's.
+/// Workflows on GitHub.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GithubActions {
     /// The user or organisation.
     #[schemars(length(min = 1))]
     pub owner: String,
-    /// One repository of theirs; without it, all.
+    /// One of their repositories. Without it: all.
     pub repository: Option<String>,
 }
 
-/// A certificate of an own authority. Set `cert` and `certChain`, or `certificate` and `certificateChain`.
+/// A certificate of your own authority. Set `cert` and `certChain`, or `certificate` and `certificateChain`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 2))]
 pub struct Certificate {
-    /// The certificate that signed, in PEM.
+    /// The certificate that signed.
     pub cert: Option<Certificates>,
-    /// Who issued it, up to the root, in PEM.
+    /// Its issuers, up to the root.
     pub cert_chain: Option<Certificates>,
     /// Another name of `cert`.
     pub certificate: Option<Certificates>,
@@ -331,17 +331,17 @@ pub enum Certificates {
     Text(#[schemars(extend("contentMediaType" = "application/x-pem-file"))] String),
     /// As Kyverno writes them.
     Value {
-        /// In PEM.
+        /// The certificates.
         #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
         value: String,
     },
 }
 
-/// Sigstore's transparency log. The host looks at it for keyless signatures always, for those by key never.
+/// Sigstore's transparency log. Keyless signatures are always checked in it, signatures by key never.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TransparencyLog {
-    /// Whether it doesn't count.
+    /// Whether the signature needn't be in the log. Not with `keyless`.
     #[serde(rename = "ignoreTlog")]
     #[schemars(extend("default" = false))]
     pub ignore_log: Option<bool>,
@@ -349,10 +349,10 @@ pub struct TransparencyLog {
     #[serde(rename = "insecureIgnoreTlog")]
     #[schemars(extend("default" = false))]
     pub insecure_ignore_log: Option<bool>,
-    /// Sigstore's own, the only one that the host knows.
+    /// Sigstore's own log. Set another one in the PolicyServer's `sigstoreTrustConfig`.
     #[schemars(extend("const" = "https://rekor.sigstore.dev"))]
     pub url: Option<String>,
-    /// `false`: the host checks them.
+    /// The host always checks SCTs.
     #[serde(rename = "ignoreSCT")]
     #[schemars(extend("const" = false))]
     pub ignore_timestamps: Option<bool>,
@@ -362,22 +362,22 @@ pub struct TransparencyLog {
     pub insecure_ignore_timestamps: Option<bool>,
 }
 
-/// Something that may be attested; set one of `intoto` and `referrer`.
+/// What may be attested. Set `intoto` or `referrer`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{"required": ["intoto"]}, {"required": ["referrer"]}]))]
 pub struct Attestation {
-    /// What expressions call it: letters, digits and `_`.
+    /// The name in expressions: letters, digits and `_`.
     #[schemars(extend("pattern" = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// An in-toto statement with this type of predicate, in an envelope.
+    /// An in-toto statement with this predicate type, in an envelope.
     pub intoto: Option<TypedDocument>,
     /// An artifact of this type, in a signed manifest.
     pub referrer: Option<TypedDocument>,
-    /// It is at the tag `sha256-<hex>.<suffix>`; without it, among the image's referrers.
+    /// Its tag is `sha256-<hex>.<suffix>`. Without it: among the image's referrers.
     #[schemars(length(min = 1), extend("examples" = ["slsa"]))]
     pub tag_suffix: Option<String>,
-    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    /// Its repository, if not the image's own. `{registry}` and `{repository}` are the image's.
     #[schemars(extend("examples" = ["registry.example.com/attestations/{repository}"]))]
     pub repository: Option<String>,
 }
@@ -392,43 +392,43 @@ pub struct TypedDocument {
     pub document_type: String,
 }
 
-/// Something that must hold.
+/// What must be true.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Verification {
     /// A CEL expression that must be true.
     #[schemars(length(min = 1), extend("examples" = ["images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)"]))]
     pub expression: String,
-    /// What is said when it isn't.
+    /// The message if the expression isn't true.
     pub message: Option<String>,
-    /// A CEL expression that says what is said.
+    /// A CEL expression for the message.
     pub message_expression: Option<String>,
-    /// A word for machines, which isn't looked at.
+    /// Ignored.
     pub reason: Option<String>,
 }
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Debug, JsonSchema)]
 pub enum ValidationAction {
-    /// It is rejected.
+    /// Rejected.
     Deny,
-    /// It is admitted, and the audit log says why it would have been rejected.
+    /// Admitted, and the audit log says why it would be rejected.
     Audit,
-    /// It is admitted with a warning.
+    /// Admitted, with a warning.
     Warn,
 }
 
-/// What Kyverno's shipped policies say about digests.
+/// Digest settings in Kyverno's shipped policies.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configurations {
-    /// Whether its images are pinned. What the scan phase judged always is.
+    /// Whether its images are pinned. Images that the scan phase judged always are.
     #[schemars(extend("default" = true))]
     pub mutate_digest: Option<bool>,
-    /// Whether images that aren't pinned must have a digest.
+    /// Whether unpinned images must have a digest.
     #[schemars(extend("default" = true))]
     pub verify_digest: Option<bool>,
-    /// Whether images must have been verified, which they always must.
+    /// No effect: images must always be verified.
     #[schemars(extend("default" = true))]
     pub required: Option<bool>,
 }
@@ -437,10 +437,10 @@ pub struct Configurations {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuditAnnotation {
-    /// Its key: at most 63 letters, digits, `.`, `-`, `_`.
+    /// The key: at most 63 letters, digits, `.`, `-`, `_`.
     #[schemars(length(min = 1, max = 63))]
     pub key: String,
-    /// A CEL expression that gives its text.
+    /// A CEL expression for the value, a string.
     #[schemars(length(min = 1))]
     pub value_expression: String,
 }
@@ -449,11 +449,11 @@ pub struct AuditAnnotation {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evaluation {
-    /// `Kubernetes`
+    /// The only mode.
     #[schemars(extend("const" = "Kubernetes"))]
     pub mode: Option<String>,
-    /// It isn't looked at.
+    /// Ignored.
     pub admission: Option<Value>,
-    /// It isn't looked at.
+    /// Ignored.
     pub background: Option<Value>,
 }

@@ -22,12 +22,12 @@ pub struct LicenseGate {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnknownLicense {
-    /// It is rejected.
+    /// Rejected.
     #[default]
     Reject,
-    /// It is admitted, with a warning.
+    /// Admitted, with a warning.
     Warn,
-    /// It is admitted.
+    /// Admitted.
     Ignore,
 }
 
