@@ -6,13 +6,11 @@ use serde_json::{Map, Value};
 const INTRODUCTION: &str = "\
 # Settings
 
-Every setting, with its path. Everything is optional unless it says so, and the defaults are safe. `[]` stands for each
-entry of a list, `<name>` for each key of an object with names of your own. The same is in `settings.schema.json`, for
-editors: `# yaml-language-server: $schema=settings.schema.json` on the first line of a file of settings completes and checks
-them. What the policy says about settings that are wrong, and what depends on two of them, only the policy knows:
-`image-admission lint` asks it.
+Every setting, with its path. All are optional unless marked `required`, and the defaults are safe. `[]` stands for each entry of
+a list, `<name>` for a key that you choose. For completion in editors, put
+`# yaml-language-server: $schema=settings.schema.json` on the first line. The schema can't check everything: run `image-admission lint`.
 
-This page is made of the settings' types; `make settings` makes it again.
+Generated from the types of the settings: `make settings`.
 ";
 
 /// The page `docs/settings.md`.
@@ -124,7 +122,7 @@ fn choices(schema: &Map<String, Value>) -> Vec<(&str, &str)> {
     }
 }
 
-/// A value as it is written; a text without quotes, unless nothing would be left.
+/// A value as it is written; a string without quotes, unless nothing would be left.
 fn literal(value: &Value) -> String {
     match value.as_str() {
         Some(text) if !text.is_empty() => format!("`{text}`"),
@@ -145,14 +143,14 @@ fn value(schema: &Map<String, Value>) -> String {
     match shape_of(schema) {
         Shape::Choice(choices) => choices.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         Shape::Boolean => "`true`, `false`".to_owned(),
-        Shape::WholeNumber => "a whole number".to_owned(),
-        Shape::Number => "a number".to_owned(),
+        Shape::WholeNumber => "integer".to_owned(),
+        Shape::Number => "number".to_owned(),
         Shape::Text if text(schema, "contentMediaType").contains("rego") => "Rego".to_owned(),
         Shape::Text if text(schema, "contentMediaType").contains("pem") => "PEM".to_owned(),
-        Shape::Text => "a text".to_owned(),
-        Shape::List(items) => format!("a list of {}", several(items)),
-        Shape::Object => "an object".to_owned(),
-        Shape::ByName(values) => format!("{} by name", several(values)),
+        Shape::Text => "string".to_owned(),
+        Shape::List(items) => format!("list of {}", several(items)),
+        Shape::Object => "object".to_owned(),
+        Shape::ByName(values) => format!("map of {}", several(values)),
         Shape::Either(branches) => {
             let mut words: Vec<String> = Vec::new();
             for word in branches.into_iter().map(value) {
@@ -169,9 +167,10 @@ fn value(schema: &Map<String, Value>) -> String {
 /// What values are of which there are several.
 fn several(schema: &Map<String, Value>) -> String {
     match shape_of(schema) {
-        Shape::Text => "texts".to_owned(),
+        Shape::Text => "strings".to_owned(),
         Shape::Either(branches) if branches.iter().all(|branch| has_settings(branch)) => "objects".to_owned(),
         Shape::Object => "objects".to_owned(),
+        Shape::Either(branches) => branches.into_iter().map(several).collect::<Vec<_>>().join(" or "),
         _ => value(schema),
     }
 }

@@ -637,10 +637,7 @@ fn what_runs_already_has_a_grace_period_of_its_own() {
             json!("7d"),
             "acceptance.running: expected an object like `{grace: 7d}`, but found the string `7d`".to_owned(),
         ),
-        (
-            json!({"grace": "soon"}),
-            "acceptance.running.grace: `soon` is not a duration like `72h` or `14d`".to_owned(),
-        ),
+        (json!({"grace": "soon"}), "acceptance.running.grace: `soon` is not a duration like `72h` or `14d`".to_owned()),
         (json!({"grace": 7}), "acceptance.running.grace: `7` has no unit; write a duration like `7h`".to_owned()),
         (
             json!({"grace": "7d", "knownExploited": true}),
