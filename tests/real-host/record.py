@@ -24,6 +24,8 @@ from world import CONFIG, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR
 REGISTRY = "localhost:5000"
 CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
+# What people read in the demo, by the package in the world's reports: its name, version and fixed version.
+DEMO_PACKAGES = {"pkg0": ("openssl", "3.3.1-r0", "3.3.2-r1"), "pkg1": ("curl", "8.9.0-r0", "8.9.1-r1")}
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
 KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
@@ -771,6 +773,16 @@ def ask_kwctl(module, folder, world, case):
         sys.exit(f"kwctl said of `{case['name']}`: {out.stdout}{out.stderr}")
 
 
+def with_real_packages(report):
+    """A report of the demo."""
+    report = json.loads(json.dumps(report))
+    for result in report["report"]["results"]:
+        for found in result["vulnerabilities"] or []:
+            name, version, fixed = DEMO_PACKAGES[found["packageName"]]
+            found.update(packageName=name, purl=f"pkg:apk/alpine/{name}@{version}", installedVersion=version, fixedVersions=[fixed])
+    return report
+
+
 def main():
     os.chdir(ROOT)
     world, names, images = make_world()
@@ -781,7 +793,8 @@ def main():
     dump("tests/world/cluster/reports.yaml", *world.objects)
     os.makedirs(f"{DEMO}/cluster", exist_ok=True)
     dump(f"{DEMO}/images.yaml", {"images": {name: image for name, image in images.items() if "/shop/" in name}})
-    dump(f"{DEMO}/cluster/reports.yaml", *(o for o in world.objects if o.get("imageMetadata", {}).get("repository", "").startswith("shop/")))
+    shop = (o for o in world.objects if o.get("imageMetadata", {}).get("repository", "").startswith("shop/"))
+    dump(f"{DEMO}/cluster/reports.yaml", *map(with_real_packages, shop))
     cases = []
     asked = sys.argv[1:] or CASES
     for name in asked:
