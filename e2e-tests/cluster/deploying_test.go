@@ -6,30 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"cluster-tests/harness"
 )
 
 // What `image-admission init` writes applies unchanged, and enforces what was answered.
 func TestInitAppliesUnchanged(t *testing.T) {
-	must(t, cluster.Undeploy())
-	deployed = nil
-	t.Cleanup(func() { must(t, cluster.Undeploy()) })
-	module, err := cluster.PushModule()
-	must(t, err)
-	folder := filepath.Join(t.TempDir(), "admission")
-	command := exec.Command(cluster.Tools.CommandLine, "init", "--scanner", "sbomscanner", "--registries", cluster.Registry.Host,
-		"--mode", "enforce", "--validating", "--module", module, "--policy-server-image", "ghcr.io/kubewarden/adm-controller/policy-server:v1.36.0-beta.1", folder)
-	said, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	t.Logf("%s", said)
-	// The authority of this test's registry is not a public one, which a user would say in policy-server.yaml.
-	succeeds(t, cluster.Kubectl("apply", "-k", folder))
-	must(t, cluster.TrustRegistry())
-	must(t, cluster.WaitDeployed(2*time.Minute))
+	folder := initialise(t, "--scanner", "sbomscanner", "--mode", "enforce", "--validating")
 	space := namespace(t)
 	good, bad := scanned(t, "init/good", clean), scanned(t, "init/bad", broken)
 	succeeds(t, apply(pod("good", good.Name), space))

@@ -157,7 +157,7 @@ func (a *authority) certificateUser(name string) string {
 
 // startControllerManager runs the controllers that make Pods of workloads, and what a namespace needs.
 func startControllerManager(folder, kubeconfig string, tools Tools, authority *authority) (*Process, error) {
-	controllers := []string{"deployment", "replicaset", "replicationcontroller", "statefulset", "job", "cronjob", "serviceaccount", "namespace", "garbagecollector", "root-ca-cert-publisher", "clusterrole-aggregation"}
+	controllers := []string{"deployment", "replicaset", "replicationcontroller", "statefulset", "daemonset", "persistentvolumeclaim-protection-controller", "job", "cronjob", "serviceaccount", "namespace", "garbagecollector", "root-ca-cert-publisher", "clusterrole-aggregation"}
 	return start(folder, "controller-manager", tools.ControllerManager, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--secure-port=0",
 		"--controllers=" + strings.Join(controllers, ","),

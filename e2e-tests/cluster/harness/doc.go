@@ -15,6 +15,7 @@
 //	names.go         names of Services
 //	link.go          connections that fail
 //	kubewarden.go    Kubewarden's charts
+//	charts.go        charts of scanners, and of what they need
 //	deployment.go    this project's deploy/, and the module
 //	registry.go      images, and a registry that fails
 //	scanner.go       reports, and the scanner's aggregated API

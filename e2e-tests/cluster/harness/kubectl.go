@@ -55,7 +55,7 @@ func (c *Cluster) must(input, program string, arguments ...string) (string, erro
 }
 
 // apply applies manifests as an administrator.
-func (c *Cluster) apply(manifests string) error {
-	_, err := c.must(manifests, c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "apply", "--server-side", "--force-conflicts", "-f", "-")
+func (c *Cluster) apply(manifests string, more ...string) error {
+	_, err := c.must(manifests, c.Tools.Kubectl, append([]string{"--kubeconfig", c.kubeconfig("admin"), "apply", "--server-side", "--force-conflicts", "-f", "-"}, more...)...)
 	return err
 }

@@ -23,12 +23,14 @@ var (
 	sbomscannerStorage string
 	//go:embed manifests/trivy-operator.yaml
 	trivyOperatorManifests string
+	//go:embed manifests/prometheus-operator.yaml
+	prometheusOperatorManifests string
 )
 
 // ScannerNamespace is where sbomscanner's reports are.
 const ScannerNamespace = "sbomscanner"
 
-// InstallScanners makes the kinds of sbomscanner and trivy-operator.
+// InstallScanners makes the kinds of sbomscanner and trivy-operator, and those of the Prometheus Operator.
 //
 // What sbomscanner stores in its own API server is served by a second API server, which the first one passes requests on
 // to: reports are read as in a cluster, and can be away while everything else is there.
@@ -36,7 +38,7 @@ func (c *Cluster) InstallScanners() (err error) {
 	if err := c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + ScannerNamespace + "}}"); err != nil {
 		return err
 	}
-	for _, manifests := range []string{trivyOperatorManifests, sbomscannerManifests} {
+	for _, manifests := range []string{trivyOperatorManifests, prometheusOperatorManifests, sbomscannerManifests} {
 		if err := c.apply(manifests); err != nil {
 			return err
 		}

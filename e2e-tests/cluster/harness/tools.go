@@ -13,6 +13,8 @@ type Tools struct {
 	Etcd, APIServer, ControllerManager, Kubectl, Helm     string
 	Controller, PolicyServer, AuditScanner, Charts, Kwctl string
 	Registry                                              string
+	// ScannerCharts is the folder with what runs beside the policy.
+	ScannerCharts string
 	// Compiler makes what sets a program's clock off.
 	Compiler string
 	// Module is the policy, with its metadata in it. Deploy is the folder of manifests.
@@ -52,6 +54,7 @@ func FindTools(root string) (Tools, error) {
 		{&tools.Controller, "KUBEWARDEN_CONTROLLER", "kubewarden-controller", kubewarden + " (`go build ./cmd/controller`)"},
 		{&tools.AuditScanner, "KUBEWARDEN_AUDIT_SCANNER", "kubewarden-audit-scanner", kubewarden + " (`go build ./cmd/audit-scanner`)"},
 		{&tools.Charts, "KUBEWARDEN_CHARTS", "", "the folder `charts` of a checkout of Kubewarden's repository"},
+		{&tools.ScannerCharts, "SCANNER_CHARTS", "", "a folder with the charts of scanners: e2e-tests/cluster/README.md says which"},
 		{&tools.Registry, "DOCKER_REGISTRY", "docker-registry", "Debian: apt-get install docker-registry"},
 		{&tools.Compiler, "CC", "cc", "Debian: apt-get install gcc libc6-dev"},
 		{&tools.Module, "POLICY_MODULE", filepath.Join(root, "annotated-policy.wasm"), "make annotated-policy.wasm"},
