@@ -193,6 +193,25 @@ pub enum DocumentError {
     /// It is a folder.
     #[error("{0} is a folder: name its files")]
     Folder(String),
+    /// There is a kubectl that can't be started.
+    #[error("cannot start `kubectl`, which renders `{}`: {source}", folder.display())]
+    Kubectl {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Kustomize can't render a folder.
+    #[error("`kubectl kustomize {}` fails: {why}", folder.display())]
+    Kustomize {
+        /// The folder.
+        folder: PathBuf,
+        /// What it says.
+        why: String,
+    },
+    /// Nothing renders a folder.
+    #[error("`kubectl` isn't on PATH, which renders `{}`: install it, or name the file of the policy", _0.display())]
+    NoKubectl(PathBuf),
     /// It is no text.
     #[error("{file} is not UTF-8 text: its byte {position} is wrong")]
     NotUtf8 {

@@ -17,6 +17,9 @@ use crate::request::RequestError;
 /// The API server gives each request another; the same file must give the same request.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
+/// The group of everybody who is known to the API server.
+const AUTHENTICATED: &str = "system:authenticated";
+
 /// What is asked to be done with plain manifests. AdmissionReviews and AdmissionRequests say it themselves.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ManifestOptions {
@@ -35,6 +38,14 @@ pub struct ManifestOptions {
     /// The part of the objects that is meant, such as `ephemeralcontainers`
     #[arg(long, value_name = "NAME", help_heading = "Options for plain manifests")]
     subresource: Option<String>,
+
+    /// Who makes the requests [default: a user without rights]
+    #[arg(id = "as", long = "as", value_name = "USER", help_heading = "Options for plain manifests")]
+    user: Option<String>,
+
+    /// A group of that user. May be repeated
+    #[arg(long = "as-group", value_name = "GROUP", requires = "as", help_heading = "Options for plain manifests")]
+    groups: Vec<String>,
 }
 
 /// What is done with an object.
@@ -82,6 +93,7 @@ impl ManifestOptions {
             (self.operation.is_some(), "--operation"),
             (self.old.is_some(), "--old"),
             (self.subresource.is_some(), "--subresource"),
+            (self.user.is_some(), "--as"),
         ];
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
@@ -106,7 +118,11 @@ impl ManifestOptions {
             }
         }
         let words = Words { namespace: "--namespace", old: "--old" };
-        Ok(Making { options: self.clone(), operation, old, words, user: None, dry_run: false })
+        let user = self.user.as_ref().map(|name| {
+            let groups = self.groups.iter().map(String::as_str).chain([AUTHENTICATED]).collect::<Vec<_>>();
+            json!({"username": name, "groups": groups})
+        });
+        Ok(Making { options: self.clone(), operation, old, words, user, dry_run: false })
     }
 }
 
@@ -137,7 +153,8 @@ impl Making {
         namespace: Option<String>,
         subresource: Option<String>,
     ) -> Self {
-        let options = ManifestOptions { namespace, subresource, operation: Some(operation), old: None };
+        let options =
+            ManifestOptions { namespace, subresource, operation: Some(operation), ..ManifestOptions::default() };
         let words = Words { namespace: "namespace", old: "oldObject" };
         Self { options, operation, old: old.into_iter().collect(), words, user: None, dry_run: false }
     }
@@ -181,7 +198,7 @@ impl Making {
             user_info: self
                 .user
                 .clone()
-                .unwrap_or_else(|| json!({"username": "image-admission", "groups": ["system:authenticated"]})),
+                .unwrap_or_else(|| json!({"username": "image-admission", "groups": [AUTHENTICATED]})),
             object: new.as_deref(),
             old_object: old.as_deref(),
             dry_run: self.dry_run,

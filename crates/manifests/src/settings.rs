@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
 use crate::fields::Fields;
+use crate::kustomize::{is_kustomization, rendered};
 use crate::label_selector::{Label, excludes};
 use crate::request::items;
 use image_admission_module_host::answers::Grants;
@@ -156,10 +157,18 @@ impl Found {
     }
 }
 
-/// The settings in a file, with the policy that they belong to: the only ones, or those of the policy of that name. None if
-/// everything in it is commented out.
+/// The settings in a file, or in what kustomize makes of a folder, with the policy that they belong to: the only ones, or those of
+/// the policy of that name. None if everything in it is commented out.
+///
+/// # Errors
+/// The file has no settings, or several, or can't be read.
 pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
-    let mut found = every_in(path, &text(path)?)?;
+    let text = if is_kustomization(path) {
+        rendered(path)?.ok_or_else(|| DocumentError::NoKubectl(path.to_owned()))?
+    } else {
+        text(path)?
+    };
+    let mut found = every_in(path, &text)?;
     let file = name(path);
     if let Some(wanted) = policy {
         let candidates = found.iter().filter_map(|found| found.policy.as_ref()).map(|policy| format!("`{policy}`"));
@@ -173,6 +182,14 @@ pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, Docume
         if found.is_empty() {
             return Err(DocumentError::NoSuchPolicy { file, name: wanted.to_owned(), candidates });
         }
+    }
+    // The policy that judges once more has the same ones.
+    let is_twin = |other: &Found| {
+        let settings = |found: &Found| found.json.as_ref().map(|json| json.get().to_owned());
+        found.first().is_some_and(|first| first.policy.is_some() && settings(first) == settings(other))
+    };
+    if policy.is_none() && found.iter().all(is_twin) {
+        found.truncate(1);
     }
     if found.len() > 1 {
         return Err(DocumentError::SeveralSettings { file, candidates: found.iter().map(Found::shown).collect() });

@@ -76,7 +76,7 @@ impl fmt::Display for VoidExemption {
         match self {
             Self::Malformed(problem) => f.write_str(&cut(problem, MAX_PROBLEM_LENGTH)),
             Self::NotApproved => f.write_str("it doesn't say who approved it"),
-            Self::Undated => f.write_str("it doesn't say when it was made"),
+            Self::Undated => f.write_str("it doesn't say when it was made: `metadata.creationTimestamp` is missing"),
             Self::MadeLater(time) => write!(f, "it was made at {time}, which is later than now"),
             Self::TooLong(longest) => write!(f, "its last day is more than {longest} after it was made"),
             Self::Severity(severity) => write!(f, "such objects may exempt no {severity} finding"),

@@ -197,7 +197,8 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 23] = [
+/// The names of all settings.
+pub const KEYS: [&str; 23] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",

@@ -169,6 +169,8 @@ pub enum LintRule {
     SilentDenial,
     /// A rule in Rego that reads what it never sees.
     Unseen,
+    /// A setting that stands beside `settings`.
+    MisplacedSetting,
     /// A kind of the cluster that is read without a grant in the policy's manifest.
     MissingKind,
     /// Exemptions that teams write, and that may last for ever.
@@ -205,7 +207,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -235,6 +237,7 @@ impl LintRule {
         Self::EveryVulnerability,
         Self::SilentDenial,
         Self::Unseen,
+        Self::MisplacedSetting,
         Self::MissingKind,
         Self::EndlessExemptions,
         Self::NotMutating,
@@ -286,6 +289,7 @@ impl LintRule {
             Self::EveryVulnerability => "every-vulnerability",
             Self::SilentDenial => "silent-denial",
             Self::Unseen => "unseen",
+            Self::MisplacedSetting => "misplaced-setting",
             Self::MissingKind => "missing-kind",
             Self::EndlessExemptions => "endless-exemptions",
             Self::NotMutating => "not-mutating",
@@ -345,6 +349,7 @@ impl LintRule {
             | Self::NoImage
             | Self::Unverified
             | Self::InLayer
+            | Self::MisplacedSetting
             | Self::MissingKind
             | Self::NeverAsked
             | Self::MissingSubresource
@@ -389,6 +394,7 @@ impl LintRule {
             Self::EveryVulnerability => "an exemption that holds whatever is found",
             Self::Unseen => "a rule in Rego that looks at what nobody shows it",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
+            Self::MisplacedSetting => "a setting beside `settings`, where it has no effect",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
             Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
@@ -1013,7 +1019,7 @@ impl Lints {
 
     /// Exemptions of more images or vulnerabilities than they seem to be about, or of fewer.
     fn exempted_images(&mut self, settings: &Settings) {
-        for (position, Exemption { vulnerabilities, images, namespaces, packages, .. }) in
+        for (position, Exemption { vulnerabilities, images, namespaces, packages, expire_on_fix, .. }) in
             settings.exemptions.iter().enumerate()
         {
             let path = format!("exemptions[{position}]");
@@ -1029,7 +1035,9 @@ impl Lints {
                 let text = pattern.as_str();
                 text.contains('*') && !text.contains(|c: char| c.is_ascii_digit())
             };
-            if let Some(pattern) = vulnerabilities.iter().find(is_any).filter(|_| packages.is_empty()) {
+            // What can't be fixed is known as a whole.
+            let is_bounded = !packages.is_empty() || *expire_on_fix;
+            if let Some(pattern) = vulnerabilities.iter().find(is_any).filter(|_| !is_bounded) {
                 let message = format!(
                     "`{}` exempts whatever is found, also later; name the ids, or the `packages` that don't matter",
                     pattern.as_str()

@@ -122,7 +122,7 @@ impl Explain {
             let now = answer.decision.decided_at;
             let tried = Observed::new(Arc::clone(&answers));
             let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(&tried)), now);
-            let (_, mut explanation): (Decision, Explanation) =
+            let (decision, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
             if report_files::waits(&explanation) && reads_trivy_operator {
                 // Who can't be asked says nothing: the module itself never asks this.
@@ -140,7 +140,8 @@ impl Explain {
                 (explanation.change, explanation.stuck) = (None, None);
             }
             let subject = Subject::of(&request.json);
-            let warnings = answer.response.warnings;
+            let refused = decision.whole_glass.as_ref().map(ToString::to_string);
+            let warnings: Vec<String> = answer.response.warnings.into_iter().chain(refused).collect();
             match self.output {
                 Output::Text => {
                     let text = text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint);

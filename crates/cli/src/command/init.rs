@@ -60,7 +60,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "NAMESPACE", value_delimiter = ',', value_parser = choices::namespace)]
     report_namespaces: Vec<String>,
 
-    /// Who signs reports in a registry: a file with a public key, or `github:OWNER/REPOSITORY`
+    /// Who signs reports in a registry: a file with a public key, `github:OWNER`, or `github:OWNER/REPOSITORY`
     #[arg(long, value_name = "SIGNER")]
     signer: Option<String>,
 
@@ -85,7 +85,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "COMPONENT", value_enum, value_delimiter = ',')]
     with: Vec<With>,
 
-    /// Images that must be signed, and who signs them: the prefix of their names, and a file with a public key or
+    /// Images that must be signed, and who signs them: the prefix of their names, and a file with a public key, `github:OWNER`, or
     /// `github:OWNER/REPOSITORY`
     #[arg(long, value_name = "PREFIX=SIGNER", value_parser = Signed::read)]
     signed_by: Option<Signed>,
@@ -475,10 +475,7 @@ fn tell(
         "Next:".to_owned(),
         format!("  image-admission test {folder}"),
         format!("  kubectl kustomize {folder} | image-admission lint -"),
-        format!(
-            "  image-admission audit --live --settings {folder}/{}      # what would be denied today",
-            overlay::POLICY
-        ),
+        format!("  image-admission audit --live --settings {folder}      # what would be denied today"),
         format!("  kubectl apply -k {folder}"),
         "  kubectl rollout status --namespace kubewarden deployment/policy-server-image-admission".to_owned(),
         format!("  kubectl wait --for=condition=PolicyUniquelyReachable {}", choices.policies()),

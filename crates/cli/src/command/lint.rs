@@ -207,27 +207,9 @@ pub(super) enum LintError {
     /// A folder can't be read.
     #[error(transparent)]
     Folder(#[from] FilesError),
-    /// Kustomize can't render a folder.
-    #[cfg(not(target_family = "wasm"))]
-    #[error("`kubectl kustomize {}` fails: {why}", path.display())]
-    Kustomize {
-        /// The folder.
-        path: PathBuf,
-        /// What it says.
-        why: String,
-    },
     /// What kustomize makes of a folder is written nowhere.
     #[error("`{}` is looked at as kustomize renders it, which `--fix` can't write: give the files", _0.display())]
     RenderedFixed(PathBuf),
-    /// There is a kubectl that can't be started.
-    #[cfg(not(target_family = "wasm"))]
-    #[error("cannot start `kubectl`, which renders `{}`: {source}", path.display())]
-    Kubectl {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
     /// The cluster can't be asked.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -343,6 +343,32 @@ fn an_upgrade_writes_only_the_base() {
     assert!(nothing.errors.contains("there is no `elsewhere/kustomization.yaml`"), "{}", nothing.errors);
 }
 
+/// The folder stands for the settings that are applied, with those of its components; and its two policies have the same ones.
+#[test]
+fn the_folder_can_be_given_for_its_settings() {
+    let folder = TempDir::new().unwrap();
+    let options =
+        ["--registries", "ghcr.io", "--module", "ghcr.io/a/b:v1", "--with", "break-glass", "--validating", "overlay"];
+    let init = image_admission(folder.path(), &[&["init", "--scanner", "none"], &options[..]].concat(), b"");
+    assert_eq!((init.code, init.errors.as_str()), (0, ""));
+    if Rendered::of(&folder.path().join("overlay")).is_none() {
+        return;
+    }
+    let pod = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "shop", "annotations": {"image-admission/break-glass": "TICKET-7"}},
+        "spec": {"containers": [{"name": "c", "image": "ghcr.io/a:1"}]}});
+    fs::create_dir(folder.path().join("cluster")).unwrap();
+    fs::write(folder.path().join("pod.json"), pod.to_string()).unwrap();
+    let module = module_path().display().to_string();
+    let run = |settings: &str| {
+        let arguments =
+            ["run", "pod.json", "--settings", settings, "--cluster", "cluster", "--module", &module, "-o", "json"];
+        image_admission(folder.path(), &arguments, b"").output
+    };
+    let refused = "break-glass.refused";
+    assert!(run("overlay").contains(refused) && !run("overlay/policy.yaml").contains(refused), "{}", run("overlay"));
+}
+
 /// What runs already names the registries, and what would be denied is told.
 #[test]
 fn what_runs_is_looked_at() {

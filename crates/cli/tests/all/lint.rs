@@ -375,7 +375,7 @@ fn a_folder_is_what_the_cluster_gets() {
     fs::write(&extra, "{{- if .Values.a }}\na: b\n{{- end }}\n").unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.errors.contains("`image-admission/extra.yaml` is passed over"), "{}", outcome.errors);
-    assert!(outcome.code == 2 && outcome.output.contains("[any-registry]"), "{}", outcome.output);
+    assert!(outcome.code == 3 && outcome.output.contains("[any-registry]"), "{}", outcome.output);
     fs::write(&extra, "a: [\n").unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.code == 1 && outcome.errors.contains("extra.yaml"), "{}", outcome.errors);

@@ -7,6 +7,7 @@ use crate::evaluation::module::Facts;
 use crate::evaluation::{Budget, Evaluator, ModuleText};
 use crate::rules::generated::PACKAGE;
 use crate::rules::{ImageQuestion, Phase, Pool, load_modules, with_package};
+use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::{ContextKind, Lint, LintRule, RegoPolicy, Settings};
 
 /// What custom rules see, beside the answers about their image.
@@ -44,7 +45,7 @@ pub fn unseen(settings: &Settings) -> Vec<Lint> {
         let mut evaluator = Evaluator::new(&budget);
         let Ok(facts) = evaluator.load(&own) else { continue };
         let Some((modules, _)) = with_libraries(&mut evaluator, facts, own, &pool) else { continue };
-        if let Some(why) = by_policy(&modules, &rego.context) {
+        if let Some(why) = by_policy(&modules, &rego.context).or_else(|| in_templates(policy)) {
             let why = format!("policy `{}`: {why}", policy.name);
             lints.push(Lint::new(LintRule::Unseen, format!("regoPolicies[{position}].rego"), why));
         }
@@ -106,6 +107,20 @@ fn by_policy(modules: &[Facts], context: &[ContextKind]) -> Option<String> {
     })
 }
 
+/// A field of a Pod that is read of objects which have it in a template. Rules that look at kinds may know.
+fn in_templates(policy: &RegoPolicy) -> Option<String> {
+    const FIELDS: [&str; 6] = ["containers", "initContainers", "volumes", "hostNetwork", "hostPID", "hostIPC"];
+    let words: Vec<&str> = policy.rego.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let reads = |field: &&str| words.windows(3).any(|window| window == ["input", "spec", field]);
+    let field = FIELDS.into_iter().find(reads).filter(|_| !words.contains(&"template") && !words.contains(&"kind"))?;
+    let is_of = |kind: &WorkloadKind| policy.kinds.iter().any(|own| own.matches(kind.group(), "v1", kind.name()));
+    let kind = WorkloadKind::ALL.into_iter().filter(|kind| *kind != WorkloadKind::Pod).find(is_of)?;
+    Some(format!(
+        "`input.spec.{field}` is a field of Pods, which a {} has below `input.spec.template.spec`, so that it passes; write `kinds: [Pod]`, since its Pods are judged too",
+        kind.name()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +130,27 @@ mod tests {
         let settings = Settings::read(settings).unwrap();
         assert_eq!(crate::check(&settings), [""; 0]);
         unseen(&settings).iter().map(Lint::to_string).collect()
+    }
+
+    #[test]
+    fn fields_of_pods_that_templates_have() {
+        let of = |kinds: Value, rule: &str| json!({"regoPolicies": [{"name": "p", "kinds": kinds, "rego": format!("package p\ndeny[\"no\"] {{ {rule} }}")}]});
+        let volumes = "input.spec.volumes[_].hostPath";
+        let why = |kind: &str| {
+            format!(
+                "regoPolicies[0].rego: policy `p`: `input.spec.volumes` is a field of Pods, which a {kind} has below `input.spec.template.spec`, so that it passes; write `kinds: [Pod]`, since its Pods are judged too"
+            )
+        };
+        assert_eq!(told(&of(json!(["Workload"]), volumes)), [why("ReplicationController")]);
+        assert_eq!(told(&of(json!(["Pod", "apps/Deployment"]), volumes)), [why("Deployment")]);
+        for (kinds, rule) in [
+            (json!(["Pod"]), volumes),
+            (json!(["Service"]), volumes),
+            (json!(["*"]), "input.kind == \"Pod\"; input.spec.volumes[_].hostPath"),
+            (json!(["Workload"]), "input.spec.template.spec.volumes[_].hostPath"),
+        ] {
+            assert_eq!(told(&of(kinds, rule)), [""; 0], "{rule}");
+        }
     }
 
     #[test]

@@ -205,7 +205,9 @@ impl Signed {
         // Without the slash it would be the beginning of other names, too.
         let split = text.split_once('=').filter(|(prefix, _)| prefix.ends_with('/') && prefix.len() > 1);
         let Some((prefix, signer)) = split else {
-            return Err(format!("`{text}` names no images and who signs them: write `ghcr.io/team/=SIGNER`"));
+            return Err(format!(
+                "`{text}` names no images and who signs them: write `ghcr.io/team/=SIGNER`, with a `/` at the end of the prefix"
+            ));
         };
         // Images are compared by their whole names, as an image below it has one.
         let below =

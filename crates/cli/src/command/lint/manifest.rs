@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use image_admission_engine::{ReadKind, kinds_read, reads_labels};
-use image_admission_settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules};
+use image_admission_settings::{
+    KEYS, Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules,
+};
+use image_admission_untrusted::message::nearest;
 use serde_json::{Map, Value, json};
 
 use super::{group, namespaced};
@@ -17,7 +20,7 @@ const RULES: &str = "/spec/rules";
 pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> Vec<Remark> {
     let Some(found) = &found.policy else { return Vec::new() };
     let policy: Value = serde_json::from_str(found.manifest.get()).unwrap_or_default();
-    let mut remarks = Vec::new();
+    let mut remarks = misplaced(found, &policy);
     if found.is_of_namespace() {
         remarks.extend(namespaced::remarks(found, &policy, settings, servers));
     } else if policy.pointer(RULES).is_some() {
@@ -42,6 +45,26 @@ pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> 
     }
     remarks.extend(by_label(&policy));
     remarks
+}
+
+/// Settings that stand beside `settings`: they have no effect, unless the API server refuses them.
+fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
+    // A policy has these itself.
+    const OWN: [&str; 3] = ["settings", "message", "policies"];
+    let path = found.member.as_ref().map_or_else(|| "spec".to_owned(), |member| format!("spec.policies.{member}"));
+    let holder = path.split('.').try_fold(policy, |value, key| value.get(key)).and_then(Value::as_object);
+    let remark = |key: &String| {
+        let what = if OWN.contains(&key.as_str()) {
+            return None;
+        } else if KEYS.contains(&key.as_str()) {
+            format!("`{key}` is a setting: indent it below `settings`, or it has no effect")
+        } else {
+            let meant = nearest(key, ["settings"])?;
+            format!("a policy has no `{key}`, so it has no effect; did you mean `{meant}`?")
+        };
+        Some(Remark::new(LintRule::MisplacedSetting, format!("{path}.{key}"), what))
+    };
+    holder.into_iter().flat_map(Map::keys).filter_map(remark).collect()
 }
 
 /// What the settings would change in objects, by a policy that may change nothing.

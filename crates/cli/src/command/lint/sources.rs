@@ -7,11 +7,9 @@ use super::LintError;
 use crate::command::files::{entries, is_folder, is_manifest};
 use crate::command::warn;
 use image_admission_manifests::document::{self, DocumentError, documents_in, is_standard_input};
+use image_admission_manifests::kustomize::{is_kustomization, rendered};
 use image_admission_manifests::settings::every_in;
 use image_admission_module_host::disk;
-
-/// The names of the file that says what kustomize makes of a folder.
-const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Something that is looked at.
 #[derive(Debug)]
@@ -57,15 +55,17 @@ struct Reading {
 impl Reading {
     fn folder(&mut self, path: &Path) -> Result<(), LintError> {
         let real = disk::real(path).unwrap_or_else(|_| path.to_owned());
-        if !self.seen.insert(real.clone()) {
+        if !self.seen.insert(real) {
             return Ok(());
         }
         let all = entries(path)?;
-        if all.iter().any(|entry| KUSTOMIZATIONS.iter().any(|name| entry.ends_with(name))) {
-            match rendered(&real)? {
+        if is_kustomization(path) {
+            // Kustomize's own errors have no lines.
+            self.ambiguous(&all)?;
+            match rendered(path)? {
                 Some(text) => {
                     self.sources.push(Source { path: path.to_owned(), text, origin: Origin::Rendered });
-                    return self.ambiguous(all);
+                    return Ok(());
                 }
                 None => warn(&format!(
                     "`kubectl` isn't on PATH, so the files of `{}` are looked at one by one, and not as the cluster would get them",
@@ -92,11 +92,12 @@ impl Reading {
     }
 
     /// Adds the files whose keys stand twice: kustomize takes the last of two, and says nothing.
-    fn ambiguous(&mut self, files: Vec<PathBuf>) -> Result<(), LintError> {
-        for path in files.into_iter().filter(|path| is_text(path)) {
-            let text = document::text(&path)?;
-            if matches!(every_in(&path, &text), Err(DocumentError::Duplicates { .. })) {
-                self.sources.push(Source { path, text, origin: Origin::Named });
+    fn ambiguous(&mut self, files: &[PathBuf]) -> Result<(), LintError> {
+        for path in files.iter().filter(|path| is_text(path)) {
+            let text = document::text(path)?;
+            documents_in(path, &text)?;
+            if matches!(every_in(path, &text), Err(DocumentError::Duplicates { .. })) {
+                self.sources.push(Source { path: path.clone(), text, origin: Origin::Named });
             }
         }
         Ok(())
@@ -115,26 +116,4 @@ fn is_text(path: &Path) -> bool {
 /// Whether a file is no YAML before Helm has rendered it.
 fn is_template(path: &Path, text: &str) -> bool {
     text.contains("{{") && documents_in(path, text).is_err()
-}
-
-/// What `kubectl kustomize` makes of a folder; none where there is no `kubectl`. The path is a whole one: of another kustomize could make
-/// an address or an option.
-#[cfg(not(target_family = "wasm"))]
-fn rendered(path: &Path) -> Result<Option<String>, LintError> {
-    let output = match std::process::Command::new("kubectl").arg("kustomize").arg(path).output() {
-        Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(LintError::Kubectl { path: path.to_owned(), source }),
-    };
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(LintError::Kustomize { path: path.to_owned(), why });
-    }
-    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
-}
-
-/// A browser starts no programs.
-#[cfg(target_family = "wasm")]
-fn rendered(_: &Path) -> Result<Option<String>, LintError> {
-    Ok(None)
 }
