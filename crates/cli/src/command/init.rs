@@ -481,6 +481,14 @@ fn tell(
         format!("  kubectl wait --for=condition=PolicyUniquelyReachable {}", choices.policies()),
         format!("  {logs}{rejections}"),
     ]);
+    let roles: Vec<&str> = choices.with.iter().filter_map(|with| with.binding()).collect();
+    if !roles.is_empty() {
+        lines.extend([
+            String::new(),
+            "Nobody has the rights of the components until you bind them, for example:".to_owned(),
+        ]);
+        lines.extend(roles.into_iter().map(|command| format!("  {command}")));
+    }
     for line in lines {
         writeln!(output, "{}", without_commands(&in_one_line(&line)))?;
     }

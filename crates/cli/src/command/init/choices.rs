@@ -197,6 +197,19 @@ impl With {
             Self::Monitoring => "monitoring",
         }
     }
+
+    /// The command that gives people the right that it is about, with a group to replace. None where it is about none.
+    pub(super) fn binding(self) -> Option<&'static str> {
+        match self {
+            Self::BreakGlass => Some(
+                "kubectl create clusterrolebinding on-call-breaks-glass --clusterrole image-admission-break-glass --group on-call",
+            ),
+            Self::Exemptions => Some(
+                "kubectl create rolebinding image-admission-exempt --namespace shop --clusterrole image-admission-exempt --group shop-leads",
+            ),
+            Self::Monitoring => None,
+        }
+    }
 }
 
 impl Signed {
