@@ -67,6 +67,12 @@ impl FoundPolicy {
         &self.kind
     }
 
+    /// Whether it may change objects.
+    fn is_mutating(&self) -> bool {
+        let manifest: Value = serde_json::from_str(self.manifest.get()).unwrap_or_default();
+        manifest.pointer("/spec/mutating") == Some(&Value::Bool(true))
+    }
+
     /// What it may ask of the host. What a policy of the cluster is granted may stand in another file.
     pub fn grants(&self) -> Grants {
         if self.is_of_namespace() { Grants::without_resources() } else { Grants::everything() }
@@ -163,11 +169,9 @@ impl Found {
 /// # Errors
 /// The file has no settings, or several, or can't be read.
 pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
-    let text = if is_kustomization(path) {
-        rendered(path)?.ok_or_else(|| DocumentError::NoKubectl(path.to_owned()))?
-    } else {
-        text(path)?
-    };
+    let is_folder = is_kustomization(path);
+    let text =
+        if is_folder { rendered(path)?.ok_or_else(|| DocumentError::NoKubectl(path.to_owned()))? } else { text(path)? };
     let mut found = every_in(path, &text)?;
     let file = name(path);
     if let Some(wanted) = policy {
@@ -183,13 +187,10 @@ pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, Docume
             return Err(DocumentError::NoSuchPolicy { file, name: wanted.to_owned(), candidates });
         }
     }
-    // The policy that judges once more has the same ones.
-    let is_twin = |other: &Found| {
-        let settings = |found: &Found| found.json.as_ref().map(|json| json.get().to_owned());
-        found.first().is_some_and(|first| first.policy.is_some() && settings(first) == settings(other))
-    };
-    if policy.is_none() && found.iter().all(is_twin) {
-        found.truncate(1);
+    // Beside the policy that changes objects, a folder may have one that judges once more, with the same settings but those of pins.
+    let is_mutating = |found: &Found| found.policy.as_ref().is_some_and(FoundPolicy::is_mutating);
+    if policy.is_none() && is_folder && found.iter().filter(|found| is_mutating(found)).count() == 1 {
+        found.retain(is_mutating);
     }
     if found.len() > 1 {
         return Err(DocumentError::SeveralSettings { file, candidates: found.iter().map(Found::shown).collect() });

@@ -31,8 +31,8 @@ pub(super) struct DecisionOptions {
     #[arg(short, long, value_name = "PATH")]
     file: Vec<PathBuf>,
 
-    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
-    /// Without them, every default
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects, or in what
+    /// kustomize makes of a folder. Without them, every default
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 

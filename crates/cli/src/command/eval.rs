@@ -57,8 +57,8 @@ pub(super) struct Eval {
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
-    /// Without them, every default
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects, or in what
+    /// kustomize makes of a folder. Without them, every default
     #[arg(long, value_name = "FILE", requires = "file")]
     settings: Option<PathBuf>,
 

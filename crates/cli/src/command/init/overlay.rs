@@ -47,7 +47,7 @@ resources:
     components.extend(choices.scanner.component().map(|component| format!("  - {BASE}/{component}\n")));
     components.extend(choices.is_validating.then(|| format!("  - {BASE}/validating\n")));
     components.extend(choices.with.iter().map(|with| format!("  - {BASE}/{}\n", with.component())));
-    let monitor = format!("  - {BASE}/monitor          # to enforce, take this line out, and apply it again\n");
+    let monitor = format!("  - {BASE}/monitor          # to enforce, delete this line, and apply again\n");
     components.extend((choices.mode == Mode::Monitor).then_some(monitor));
     if !components.is_empty() {
         all.push_str("components:\n");

@@ -95,9 +95,10 @@ impl Reading {
     fn ambiguous(&mut self, files: &[PathBuf]) -> Result<(), LintError> {
         for path in files.iter().filter(|path| is_text(path)) {
             let text = document::text(path)?;
-            documents_in(path, &text)?;
             if matches!(every_in(path, &text), Err(DocumentError::Duplicates { .. })) {
                 self.sources.push(Source { path: path.clone(), text, origin: Origin::Named });
+            } else {
+                documents_in(path, &text)?;
             }
         }
         Ok(())
