@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::files::{File, Files};
+use super::files::{File, Files, FilesError};
 use super::policy::ModuleOption;
 use super::run::RunError;
 use super::{complain, invalid_settings, seconds, warn};
@@ -52,8 +52,12 @@ impl DecisionOptions {
     /// Every request of every file; `manifests` says how one is made for a plain manifest.
     pub(super) fn requests(&self, manifests: &ManifestOptions) -> Result<Vec<Request>, RunError> {
         let paths: Vec<PathBuf> = self.files.iter().chain(&self.file).cloned().collect();
-        let files = Files::with_manifests(&paths)?.into_iter().filter(|file| !file.is_endless());
-        let files: Vec<RequestFile> = files.map(|File { path, is_named }| RequestFile { path, is_named }).collect();
+        let files = Files::with_manifests(&paths)?;
+        if let Some(file) = files.iter().find(|file| file.is_endless()) {
+            return Err(FilesError::Endless(file.path.clone()).into());
+        }
+        let files: Vec<RequestFile> =
+            files.into_iter().map(|File { path, is_named }| RequestFile { path, is_named }).collect();
         let requests = requests_in(&files, manifests)?;
         if requests.is_empty() {
             let names: Vec<String> = paths.iter().map(|path| document::name(path)).collect();

@@ -46,6 +46,9 @@ pub(in crate::command) enum FilesError {
         /// What the system says.
         source: io::Error,
     },
+    /// Reading it may never end.
+    #[error("`{}` is no file that can be read", _0.display())]
+    Endless(PathBuf),
     /// A folder has no manifests.
     #[error("no `.yaml`, `.yml` or `.json` file in `{}`", _0.display())]
     Empty(PathBuf),

@@ -36,7 +36,7 @@ impl Collection {
         let mut collection = Self::default();
         for file in Files::with_manifests(paths)? {
             if file.is_endless() {
-                collection.problems.push(format!("{} is no file that can be read", document::name(&file.path)));
+                collection.problems.push(FilesError::Endless(file.path).to_string());
             } else {
                 collection.file(&file, namespace);
             }
