@@ -168,7 +168,8 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         problems.add(path.key("reason"), "say why the findings don't count; people will read it");
     }
     let expires = map.text("expires", problems);
-    let day = expires.and_then(Timestamp::end_of_day);
+    // Kustomize makes a time of a day that has no quotes.
+    let day = expires.map(|text| text.strip_suffix("T00:00:00Z").unwrap_or(text)).and_then(Timestamp::end_of_day);
     match expires {
         Some(text) if day.is_none() => {
             problems.add(path.key("expires"), format!("`{text}` is not a day like `2027-01-31`"));

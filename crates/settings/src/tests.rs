@@ -756,6 +756,14 @@ fn exemptions_say_what_why_and_until_when() {
     assert_eq!(first.expires.to_string(), "2027-01-31T23:59:59Z");
     assert!(first.expire_on_fix && !second.expire_on_fix);
     assert_eq!(second.vulnerabilities.iter().map(Pattern::as_str).collect::<Vec<_>>(), ["CVE-2020-*", "GHSA-1"]);
+    // As kustomize writes a day that has no quotes.
+    let of_kustomize = |day: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "reason": "r", "expires": day}]});
+    let settings = Settings::read(&of_kustomize("2027-01-31T00:00:00Z")).unwrap();
+    assert_eq!(settings.exemptions[0].expires, first.expires);
+    refuse(
+        of_kustomize("2027-01-31T01:00:00Z"),
+        &["exemptions[0].expires: `2027-01-31T01:00:00Z` is not a day like `2027-01-31`"],
+    );
     refuse(
         json!({"exemptions": [
             {}, "CVE-1",

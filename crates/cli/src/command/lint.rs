@@ -33,7 +33,7 @@ use super::{Ending, warn};
 use fix::{Fixed, fix_all};
 use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
 use image_admission_manifests::duplicates::Duplicate;
-use image_admission_manifests::lines::{Lines, Spot};
+use image_admission_manifests::lines::{Lines, Part, Spot};
 use image_admission_manifests::settings::{Found, every_in, policy_servers};
 use results::INVALID;
 use sources::{Origin, Source, sources};
@@ -166,6 +166,14 @@ struct File {
     text: String,
     settings: Vec<Looked>,
     origin: Origin,
+    /// Of a folder that was rendered, its files with their texts: patches have what somebody wrote.
+    parts: Vec<(PathBuf, String)>,
+}
+
+/// Where something was found.
+struct Spotted {
+    file: String,
+    spot: Option<Spot>,
 }
 
 /// Settings that were looked at.
@@ -257,7 +265,7 @@ impl Lint {
         let report_files = self.report_files()?;
         let look = |path: &Path, text: &str| self.look(path, text, namespaces.as_ref(), report_files.as_ref());
         let (mut files, mut would_change) = (Vec::new(), false);
-        for Source { path, mut text, origin } in sources(paths.into_iter())? {
+        for Source { path, mut text, origin, parts } in sources(paths.into_iter())? {
             if self.fix || self.diff {
                 if origin == Origin::Rendered {
                     return Err(LintError::RenderedFixed(path));
@@ -278,7 +286,13 @@ impl Lint {
                 warn(&format!("{} is empty: this is about the defaults", document::name(&path)));
             }
             if !settings.is_empty() {
-                files.push(File { path, text, settings, origin });
+                files.push(File {
+                    path,
+                    text,
+                    settings: if origin == Origin::Rendered { once(settings) } else { settings },
+                    origin,
+                    parts,
+                });
             }
         }
         if files.is_empty() {
@@ -405,13 +419,12 @@ impl File {
     }
 
     fn entries(&self) -> Vec<Entry<'_>> {
-        let lines = self.lines();
         let mut entries = Vec::new();
         for looked in &self.settings {
             for remark in looked.said.iter().flatten() {
-                let spot = lines.as_ref().and_then(|lines| looked.spot(lines, &remark.path));
+                let Spotted { file, spot } = self.place(looked, &remark.path);
                 entries.push(Entry {
-                    file: self.path.display().to_string(),
+                    file,
                     line: spot.map(|spot| spot.line),
                     column: spot.map(|spot| spot.column),
                     rule: remark.rule.name(),
@@ -427,16 +440,15 @@ impl File {
 
     /// Why settings are not valid.
     fn invalid(&self) -> Vec<Entry<'_>> {
-        let lines = self.lines();
         let mut entries = Vec::new();
         for looked in &self.settings {
             for (number, problem) in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0).enumerate()
             {
                 let (path, message) = problem.split_once(": ").unwrap_or(("", problem));
-                let of_path = |lines| looked.duplicates.get(number).copied().or_else(|| looked.spot(lines, path));
-                let spot = lines.as_ref().and_then(of_path);
+                let Spotted { file, spot } = self.place(looked, path);
+                let spot = looked.duplicates.get(number).copied().or(spot);
                 entries.push(Entry {
-                    file: self.path.display().to_string(),
+                    file,
                     line: spot.map(|spot| spot.line),
                     column: spot.map(|spot| spot.column),
                     rule: INVALID.id,
@@ -450,10 +462,23 @@ impl File {
         entries
     }
 
-    /// Nobody finds a line of the standard input, or of what was rendered, again.
-    fn lines(&self) -> Option<Lines<'_>> {
-        let has_lines = self.origin != Origin::Rendered && !is_standard_input(&self.path);
-        has_lines.then(|| Lines::of(&self.text))
+    /// Where a setting stands, or the nearest one that it would be in. Nobody finds a line of the standard input again. Of what was
+    /// rendered, it is where a file of the folder has the setting, if one has.
+    fn place(&self, looked: &Looked, path: &str) -> Spotted {
+        let of = |file: &Path, spot| Spotted { file: file.display().to_string(), spot };
+        match self.origin {
+            _ if is_standard_input(&self.path) => of(&self.path, None),
+            Origin::Named | Origin::InFolder => of(&self.path, looked.spot(&Lines::of(&self.text), path)),
+            Origin::Rendered => {
+                let written = self.parts.iter().find_map(|(file, text)| {
+                    let lines = Lines::of(text);
+                    let spot = |own: Found| lines.spot(own.place.document(), &steps(&own, path), Part::Key);
+                    let all = every_in(file, text).ok()?;
+                    Some(of(file, Some(all.into_iter().filter(|own| own.policy.is_some()).find_map(spot)?)))
+                });
+                written.unwrap_or_else(|| of(&self.path, None))
+            }
+        }
     }
 }
 
@@ -473,16 +498,30 @@ impl Looked {
         lines.nearest(self.found.place.document(), &self.steps(path))
     }
 
-    /// What leads from the document to a setting.
     fn steps(&self, path: &str) -> Vec<String> {
-        let mut steps = self.found.path();
-        // What is said of the manifest stands beside the settings, and no setting is called `spec`.
-        if path.starts_with("spec.") {
-            steps = self.found.object_path();
-        }
-        steps.extend(path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(str::to_owned));
-        steps
+        steps(&self.found, path)
     }
+}
+
+/// What leads from the document to a setting.
+fn steps(found: &Found, path: &str) -> Vec<String> {
+    // What is said of the manifest stands beside the settings, and no setting is called so.
+    let is_of_manifest = ["spec", "metadata"].iter().any(|key| path == *key || path.starts_with(&format!("{key}.")));
+    let mut steps = if is_of_manifest { found.object_path() } else { found.path() };
+    steps.extend(path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(str::to_owned));
+    steps
+}
+
+/// What is said of several settings, once: the policies of a folder have most settings in common.
+fn once(mut settings: Vec<Looked>) -> Vec<Looked> {
+    let mut said = BTreeSet::new();
+    for looked in &mut settings {
+        match &mut looked.said {
+            Ok(remarks) => remarks.retain(|remark| said.insert((remark.rule.name(), remark.to_string()))),
+            Err(InvalidSettings(problems)) => problems.retain(|problem| said.insert((INVALID.id, problem.clone()))),
+        }
+    }
+    settings
 }
 
 impl Entry<'_> {

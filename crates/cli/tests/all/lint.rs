@@ -344,7 +344,16 @@ fn a_patch_is_no_policy_that_lacks_something() {
 #[test]
 fn a_folder_is_what_the_cluster_gets() {
     let folder = TempDir::new().unwrap();
-    let init = ["init", "--scanner", "sbomscanner", "--registries", "ghcr.io", "--module", "ghcr.io/team/policy:v1"];
+    let init = [
+        "init",
+        "--scanner",
+        "sbomscanner",
+        "--registries",
+        "ghcr.io",
+        "--module",
+        "ghcr.io/team/policy:v1",
+        "--validating",
+    ];
     assert_eq!(image_admission(folder.path(), &init, b"").code, 0);
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert_eq!(
@@ -354,6 +363,20 @@ fn a_folder_is_what_the_cluster_gets() {
         outcome.errors
     );
     let policy = fs::read_to_string(folder.path().join("image-admission/policy.yaml")).unwrap();
+    // What is found has its line in the patch, and is told once however many policies have it.
+    for (wrong, line, expected) in [
+        (policy.replace("maxSeverity:", "maxSeverty:"), "maxSeverty", "did you mean `maxSeverity`? [invalid-settings]"),
+        (policy.replace("  settings:", "  setting: {}\n  settings:"), "setting:", "[misplaced-setting]"),
+        (format!("{policy}acceptance: {{}}\n"), "spec:", "[misplaced-setting]"),
+        (policy.replace("critical: {total: 0}", "critical: {total: 0}\n    exemptions: [{vulnerability: CVE-*, images: [ghcr.io/], reason: r, expires: 2999-01-31}]"), "CVE-*", "[every-vulnerability]"),
+    ] {
+        fs::write(folder.path().join("image-admission/policy.yaml"), &wrong).unwrap();
+        let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+        let number = wrong.lines().position(|text| text.contains(line)).unwrap() + 1;
+        let found: Vec<&str> = outcome.output.lines().filter(|line| line.ends_with(expected)).collect();
+        let place = format!("image-admission/policy.yaml:{number}:");
+        assert!(found.len() == 1 && found[0].starts_with(&place), "{place}: {outcome:?}");
+    }
     let twice = policy.replace("critical: {total: 0}", "critical: {total: 0}\n        critical: {total: 9}");
     fs::write(folder.path().join("image-admission/policy.yaml"), twice).unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");

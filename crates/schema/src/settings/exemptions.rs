@@ -26,7 +26,7 @@ pub struct Exemption {
     #[schemars(extend("examples" = ["not reachable, TICKET-7"]))]
     pub reason: String,
     /// The last day, in UTC.
-    #[schemars(extend("pattern" = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "examples" = ["2027-01-31"]))]
+    #[schemars(extend("pattern" = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T00:00:00Z)?$", "examples" = ["2027-01-31"]))]
     pub expires: String,
     /// Whether it ends as soon as there is a fix.
     #[schemars(extend("default" = false))]

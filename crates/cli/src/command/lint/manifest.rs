@@ -64,7 +64,16 @@ fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
         };
         Some(Remark::new(LintRule::MisplacedSetting, format!("{path}.{key}"), what))
     };
-    holder.into_iter().flat_map(Map::keys).filter_map(remark).collect()
+    let beside = holder.into_iter().flat_map(Map::keys).filter_map(remark);
+    // One indentation too few, or below the wrong key.
+    let above = [("metadata", policy.get("metadata")), ("spec", Some(policy))].into_iter().flat_map(|(place, holder)| {
+        let keys = holder.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        keys.filter(|key| KEYS.contains(&key.as_str())).map(move |key| {
+            let what = format!("`{key}` is a setting, and stands outside of `spec`: indent it below `settings`, or it has no effect");
+            Remark::new(LintRule::MisplacedSetting, place, what)
+        })
+    });
+    beside.chain(above).collect()
 }
 
 /// What the settings would change in objects, by a policy that may change nothing.

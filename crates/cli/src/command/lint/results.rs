@@ -2,9 +2,8 @@
 
 use image_admission_settings::{Lint as Remark, LintRule};
 
-use super::{File, Looked, Severity};
+use super::{File, Looked, Severity, Spotted};
 use crate::command::output::{Check, Finding, Level, Location, Results, Rule};
-use image_admission_manifests::lines::Lines;
 
 /// What makes settings useless, beside what the lint looks for.
 pub(super) const INVALID: Rule =
@@ -18,10 +17,7 @@ pub(super) fn results(files: &[File], fail_on: Severity) -> Results {
         level: Level::from(Severity::from(rule.severity())),
     };
     let rules = LintRule::ALL.into_iter().map(rule).chain([INVALID]).collect();
-    let checks = files.iter().flat_map(|file| {
-        let lines = file.lines();
-        file.settings.iter().map(move |looked| check(file, looked, lines.as_ref())).collect::<Vec<_>>()
-    });
+    let checks = files.iter().flat_map(|file| file.settings.iter().map(move |looked| check(file, looked)));
     Results { command: "lint", rules, checks: checks.collect(), fail_on: fail_on.into() }
 }
 
@@ -35,13 +31,11 @@ impl From<Severity> for Level {
     }
 }
 
-fn check(file: &File, looked: &Looked, lines: Option<&Lines<'_>>) -> Check {
+fn check(file: &File, looked: &Looked) -> Check {
     let name = file.path.display().to_string();
-    let location = |path: Option<&str>| Location {
-        file: Some(name.clone()),
-        line: lines.and_then(|lines| looked.spot(lines, path.unwrap_or_default())).map(|spot| spot.line),
-        object: None,
-        field: path.map(str::to_owned),
+    let location = |path: Option<&str>| {
+        let Spotted { file, spot } = file.place(looked, path.unwrap_or_default());
+        Location { file: Some(file), line: spot.map(|spot| spot.line), object: None, field: path.map(str::to_owned) }
     };
     let remark = |Remark { rule, severity, path, message, .. }: &Remark| Finding {
         rule: rule.name(),

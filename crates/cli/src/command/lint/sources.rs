@@ -19,6 +19,8 @@ pub(super) struct Source {
     pub(super) text: String,
     /// Where it is from.
     pub(super) origin: Origin,
+    /// Of a folder that was rendered, its files with their texts.
+    pub(super) parts: Vec<(PathBuf, String)>,
 }
 
 /// Where a text is from.
@@ -32,6 +34,12 @@ pub(super) enum Origin {
     Rendered,
 }
 
+impl Source {
+    fn of(path: PathBuf, text: String, origin: Origin) -> Self {
+        Self { path, text, origin, parts: Vec::new() }
+    }
+}
+
 /// The texts of files, and of folders: what `kubectl kustomize` makes of one with a kustomization, otherwise the files in it.
 pub(super) fn sources<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Result<Vec<Source>, LintError> {
     let mut reading = Reading::default();
@@ -39,7 +47,7 @@ pub(super) fn sources<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Result<Ve
         if !is_standard_input(path) && is_folder(path).unwrap_or(false) {
             reading.folder(path)?;
         } else {
-            reading.sources.push(Source { path: path.clone(), text: document::text(path)?, origin: Origin::Named });
+            reading.sources.push(Source::of(path.clone(), document::text(path)?, Origin::Named));
         }
     }
     Ok(reading.sources)
@@ -61,10 +69,10 @@ impl Reading {
         let all = entries(path)?;
         if is_kustomization(path) {
             // Kustomize's own errors have no lines.
-            self.ambiguous(&all)?;
+            let parts = self.parts(&all)?;
             match rendered(path)? {
                 Some(text) => {
-                    self.sources.push(Source { path: path.to_owned(), text, origin: Origin::Rendered });
+                    self.sources.push(Source { parts, ..Source::of(path.to_owned(), text, Origin::Rendered) });
                     return Ok(());
                 }
                 None => warn(&format!(
@@ -84,24 +92,27 @@ impl Reading {
                         document::name(&entry)
                     ));
                 } else {
-                    self.sources.push(Source { path: entry, text, origin: Origin::InFolder });
+                    self.sources.push(Source::of(entry, text, Origin::InFolder));
                 }
             }
         }
         Ok(())
     }
 
-    /// Adds the files whose keys stand twice: kustomize takes the last of two, and says nothing.
-    fn ambiguous(&mut self, files: &[PathBuf]) -> Result<(), LintError> {
+    /// The texts of a folder's files. Those whose keys stand twice are looked at by themselves: kustomize takes the last of two, and says
+    /// nothing.
+    fn parts(&mut self, files: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, LintError> {
+        let mut parts = Vec::new();
         for path in files.iter().filter(|path| is_text(path)) {
             let text = document::text(path)?;
             if matches!(every_in(path, &text), Err(DocumentError::Duplicates { .. })) {
-                self.sources.push(Source { path: path.clone(), text, origin: Origin::Named });
+                self.sources.push(Source::of(path.clone(), text, Origin::Named));
             } else {
                 documents_in(path, &text)?;
+                parts.push((path.clone(), text));
             }
         }
-        Ok(())
+        Ok(parts)
     }
 }
 
