@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use image_admission_module_host::answers::files::is_cluster_wide;
 use serde::Serialize;
@@ -40,7 +41,7 @@ pub struct ManifestOptions {
     subresource: Option<String>,
 
     /// Who makes the requests [default: a user without rights]
-    #[arg(id = "as", long = "as", value_name = "USER", help_heading = "Options for plain manifests")]
+    #[arg(id = "as", long = "as", value_name = "USER", value_parser = NonEmptyStringValueParser::new(), help_heading = "Options for plain manifests")]
     user: Option<String>,
 
     /// A group of that user. May be repeated
@@ -98,6 +99,17 @@ impl ManifestOptions {
         given.into_iter().find_map(|(given, name)| given.then_some(name))
     }
 
+    /// The groups of a user, as the API server adds them to an impersonated one.
+    fn groups_of(&self, user: &str) -> Vec<String> {
+        let mut groups = self.groups.clone();
+        let account = user.strip_prefix("system:serviceaccount:").and_then(|account| account.split_once(':'));
+        if let (Some((namespace, _)), true) = (account, groups.is_empty()) {
+            groups.extend(["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")]);
+        }
+        groups.push(AUTHENTICATED.to_owned());
+        groups
+    }
+
     /// Reads what the options name.
     pub fn open(&self) -> Result<Making, RequestError> {
         let operation = match (self.operation, &self.old) {
@@ -118,10 +130,7 @@ impl ManifestOptions {
             }
         }
         let words = Words { namespace: "--namespace", old: "--old" };
-        let user = self.user.as_ref().map(|name| {
-            let groups = self.groups.iter().map(String::as_str).chain([AUTHENTICATED]).collect::<Vec<_>>();
-            json!({"username": name, "groups": groups})
-        });
+        let user = self.user.as_ref().map(|name| json!({"username": name, "groups": self.groups_of(name)}));
         Ok(Making { options: self.clone(), operation, old, words, user, dry_run: false })
     }
 }

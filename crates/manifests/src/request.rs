@@ -27,21 +27,33 @@ pub struct RequestFile {
     pub is_named: bool,
 }
 
-/// The requests that files ask for, in their order; `manifests` says how one is made for a plain manifest.
+/// What was found in files.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// In the order of the files.
+    pub requests: Vec<Request>,
+    /// What is in files of folders, and is neither a request nor an object.
+    pub passed_over: Vec<Place>,
+}
+
+/// The requests that files ask for; `manifests` says how one is made for a plain manifest.
 ///
 /// # Errors
 /// A file can't be read, or one that was named has something else than requests and objects.
-pub fn requests_in(files: &[RequestFile], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
+pub fn requests_in(files: &[RequestFile], manifests: &ManifestOptions) -> Result<Requests, RequestError> {
     let making = manifests.open()?;
-    let mut found = Vec::new();
+    let mut found = Requests::default();
     for file in files {
-        let mut documents = documents(&file.path)?;
+        let documents = documents(&file.path)?;
         if file.is_named && documents.is_empty() {
             return Err(RequestError::Empty(name(&file.path)));
         }
-        documents.retain(|document| file.is_named || is_request(document));
         for document in documents {
-            found.extend(requests(document, &making)?);
+            if file.is_named || is_request(&document) {
+                found.requests.extend(requests(document, &making)?);
+            } else {
+                found.passed_over.push(document.place);
+            }
         }
     }
     Ok(found)

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
+use crate::document::{Document, DocumentError, Place, check_keys, documents_in, is_standard_input, name, text};
 use crate::fields::Fields;
 use crate::kustomize::{is_kustomization, rendered};
 use crate::label_selector::{Label, excludes};
@@ -169,10 +169,13 @@ impl Found {
 /// # Errors
 /// The file has no settings, or several, or can't be read.
 pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
-    let is_folder = is_kustomization(path);
+    let is_folder = !is_standard_input(path) && is_kustomization(path);
     let text =
         if is_folder { rendered(path)?.ok_or_else(|| DocumentError::NoKubectl(path.to_owned()))? } else { text(path)? };
     let mut found = every_in(path, &text)?;
+    if is_folder && found.iter().all(|found| found.policy.is_none()) {
+        return Err(DocumentError::Kustomize { folder: path.to_owned(), why: "it renders no policy".to_owned() });
+    }
     let file = name(path);
     if let Some(wanted) = policy {
         let candidates = found.iter().filter_map(|found| found.policy.as_ref()).map(|policy| format!("`{policy}`"));
@@ -188,14 +191,25 @@ pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, Docume
         }
     }
     // Beside the policy that changes objects, a folder may have one that judges once more, with the same settings but those of pins.
-    let is_mutating = |found: &Found| found.policy.as_ref().is_some_and(FoundPolicy::is_mutating);
-    if policy.is_none() && is_folder && found.iter().filter(|found| is_mutating(found)).count() == 1 {
-        found.retain(is_mutating);
+    let mutating = found.iter().position(|found| found.policy.as_ref().is_some_and(FoundPolicy::is_mutating));
+    if let (None, true, Some(position)) = (policy, is_folder, mutating) {
+        let wanted = found.get(position).map(without_pins);
+        if found.iter().all(|other| Some(without_pins(other)) == wanted) {
+            found.swap(0, position);
+            found.truncate(1);
+        }
     }
     if found.len() > 1 {
         return Err(DocumentError::SeveralSettings { file, candidates: found.iter().map(Found::shown).collect() });
     }
     Ok(found.pop())
+}
+
+/// Settings without those of pins.
+fn without_pins(found: &Found) -> Option<Value> {
+    let mut settings: Value = serde_json::from_str(found.json.as_ref()?.get()).ok()?;
+    settings.as_object_mut()?.remove("pin");
+    Some(settings)
 }
 
 /// All settings in a file that was read. An empty one has some that say nothing; objects that are no policies stand beside them.

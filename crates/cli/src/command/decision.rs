@@ -8,14 +8,14 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::files::{File, Files, FilesError};
+use super::files::{File, Files};
 use super::policy::ModuleOption;
 use super::run::RunError;
 use super::{complain, invalid_settings, seconds, warn};
 use image_admission_manifests::document;
 use image_admission_manifests::fields::Fields;
 use image_admission_manifests::manifest::ManifestOptions;
-use image_admission_manifests::request::{Request, RequestFile, requests_in};
+use image_admission_manifests::request::{Request, RequestFile, Requests, requests_in};
 use image_admission_manifests::settings::{Found, chosen};
 use image_admission_module_host::answers::Grants;
 
@@ -52,13 +52,15 @@ impl DecisionOptions {
     /// Every request of every file; `manifests` says how one is made for a plain manifest.
     pub(super) fn requests(&self, manifests: &ManifestOptions) -> Result<Vec<Request>, RunError> {
         let paths: Vec<PathBuf> = self.files.iter().chain(&self.file).cloned().collect();
-        let files = Files::with_manifests(&paths)?;
-        if let Some(file) = files.iter().find(|file| file.is_endless()) {
-            return Err(FilesError::Endless(file.path.clone()).into());
+        let files = Files::with_manifests(&paths)?.readable()?.into_iter();
+        let files: Vec<RequestFile> = files.map(|File { path, is_named }| RequestFile { path, is_named }).collect();
+        let Requests { requests, passed_over } = requests_in(&files, manifests)?;
+        if let Some(first) = passed_over.first() {
+            warn(&format!(
+                "documents that are no objects are passed over: {}, the first is {first}",
+                passed_over.len()
+            ));
         }
-        let files: Vec<RequestFile> =
-            files.into_iter().map(|File { path, is_named }| RequestFile { path, is_named }).collect();
-        let requests = requests_in(&files, manifests)?;
         if requests.is_empty() {
             let names: Vec<String> = paths.iter().map(|path| document::name(path)).collect();
             return Err(RunError::Nothing(names.join(", ")));

@@ -173,7 +173,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<File>, DigestsError> {
         Ok(text) => Ok(File { path, text }),
         Err(source) => Err(DigestsError::Read { path, source }),
     };
-    Files::at(paths, may_have_digests)?.files.into_iter().map(|file| read(file.path)).collect()
+    Files::at(paths, may_have_digests)?.readable()?.into_iter().map(|file| read(file.path)).collect()
 }
 
 fn may_have_digests(path: &Path) -> bool {

@@ -246,7 +246,7 @@ impl Eval {
     /// The one request that a file asks for.
     fn request(&self, file: &Path) -> Result<Box<RawValue>, EvalError> {
         let file_of_one = RequestFile { path: file.to_owned(), is_named: true };
-        let mut found = requests_in(&[file_of_one], &self.manifests)?;
+        let mut found = requests_in(&[file_of_one], &self.manifests)?.requests;
         match found.pop() {
             None => Err(RequestError::Empty(document::name(file)).into()),
             Some(request) if found.is_empty() => Ok(request.json),

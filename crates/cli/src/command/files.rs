@@ -1,12 +1,15 @@
 //! Files and folders that somebody names: each file once, with everything that is in and below the folders.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction};
 use image_admission_manifests::document::is_standard_input;
+use image_admission_manifests::kustomize::is_kustomization;
 use image_admission_module_host::disk;
+
+use super::warn;
 
 /// What is at the paths that were named.
 #[derive(Debug, Default)]
@@ -15,8 +18,10 @@ pub(super) struct Files {
     pub(super) files: Vec<File>,
     /// The first folder that has nothing that is wanted: most likely it isn't the one that was meant.
     pub(super) empty: Option<PathBuf>,
-    /// The real paths of what was found: links may lead back, and paths may overlap.
-    seen: BTreeSet<PathBuf>,
+    /// What is in folders and may never end, such as pipes.
+    pub(super) endless: Vec<PathBuf>,
+    /// The real paths of what was found, with the places of files: links may lead back, and paths may overlap.
+    seen: BTreeMap<PathBuf, Option<usize>>,
 }
 
 /// A file that was found.
@@ -69,45 +74,69 @@ impl Files {
     }
 
     /// The same of manifests, of which each folder must have one.
-    pub(super) fn with_manifests(paths: &[PathBuf]) -> Result<Vec<File>, FilesError> {
-        let found = Self::at(paths, is_manifest)?;
-        found.empty.map_or(Ok(found.files), |folder| Err(FilesError::Empty(folder)))
+    pub(super) fn with_manifests(paths: &[PathBuf]) -> Result<Self, FilesError> {
+        for folder in paths.iter().filter(|path| !is_standard_input(path) && is_kustomization(path)) {
+            warn(&format!(
+                "the files of `{0}` are taken as they are: `kubectl kustomize {0}` writes what the cluster gets",
+                folder.display()
+            ));
+        }
+        let mut found = Self::at(paths, is_manifest)?;
+        found.empty.take().map_or(Ok(found), |folder| Err(FilesError::Empty(folder)))
+    }
+
+    /// The files, if each of them can be read to its end.
+    pub(super) fn readable(self) -> Result<Vec<File>, FilesError> {
+        self.endless.into_iter().next().map_or(Ok(self.files), |path| Err(FilesError::Endless(path)))
     }
 
     /// Whether there is anything in a folder that is wanted.
     fn folder(&mut self, folder: &Path, wanted: &impl Fn(&Path) -> bool) -> Result<bool, FilesError> {
-        if !self.is_new(folder) {
+        if disk::real(folder).is_ok_and(|real| self.seen.insert(real, None).is_some()) {
             return Ok(true);
         }
         let mut has_wanted = false;
         for path in entries(folder)? {
-            // A link to nowhere is a file that can't be read.
-            if is_folder(&path).unwrap_or(false) {
+            if leads_to_folder(&path)? {
                 has_wanted |= self.folder(&path, wanted)?;
             } else if wanted(&path) {
                 has_wanted = true;
-                self.add(path, false);
+                if is_endless(&path) { self.endless.push(path) } else { self.add(path, false) }
             }
         }
         Ok(has_wanted)
     }
 
+    /// Adds a file once: it is named if any of its mentions names it.
     fn add(&mut self, path: PathBuf, is_named: bool) {
-        if is_standard_input(&path) || self.is_new(&path) {
-            self.files.push(File { path, is_named });
-        }
-    }
-
-    fn is_new(&mut self, path: &Path) -> bool {
         // Whoever reads what has no real path tells its problem.
-        disk::real(path).map_or(true, |real| self.seen.insert(real))
+        let real = disk::real(&path).ok().filter(|_| !is_standard_input(&path));
+        if let Some(real) = real {
+            if let Some(known) = self.seen.get(&real).copied().flatten() {
+                if let Some(file) = self.files.get_mut(known) {
+                    file.is_named |= is_named;
+                }
+                return;
+            }
+            self.seen.insert(real, Some(self.files.len()));
+        }
+        self.files.push(File { path, is_named });
     }
 }
 
-impl File {
-    /// Whether reading it may never end: a pipe or a device that nobody named.
-    pub(super) fn is_endless(&self) -> bool {
-        !self.is_named && disk::is_special(&self.path)
+/// Whether reading a file may never end, as of a pipe or a device. A browser has none.
+pub(super) fn is_endless(path: &Path) -> bool {
+    #[cfg(not(target_family = "wasm"))]
+    return disk::is_special(path);
+    #[cfg(target_family = "wasm")]
+    return false;
+}
+
+/// Whether something in a folder is a folder. A link to nowhere is a file that can't be read.
+pub(super) fn leads_to_folder(path: &Path) -> Result<bool, FilesError> {
+    match disk::is_folder(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found.map_err(|source| FilesError::missing(path, source)),
     }
 }
 
@@ -168,7 +197,9 @@ mod tests {
         let found = |name: &str, is_named| (name.to_owned(), is_named);
         let below = [found("a.yml", false), found("b/c/one.yaml", false), found("b/two.json", false)];
         assert_eq!(names(&["."]), below);
-        assert_eq!(names(&[".", "b", "a.yml"]), below);
+        let mut named = below.clone();
+        named[0].1 = true;
+        assert_eq!((names(&[".", "b", "a.yml"]), names(&["a.yml", "."])), (named.to_vec(), named.to_vec()));
         assert_eq!(names(&["b/three.txt", "b/c"]), [found("b/three.txt", true), found("b/c/one.yaml", false)]);
         let empty = Files::with_manifests(&[at("d")]).unwrap_err().to_string();
         assert_eq!(empty, format!("no `.yaml`, `.yml` or `.json` file in `{}`", at("d").display()));

@@ -445,8 +445,7 @@ impl File {
             for (number, problem) in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0).enumerate()
             {
                 let (path, message) = problem.split_once(": ").unwrap_or(("", problem));
-                let Spotted { file, spot } = self.place(looked, path);
-                let spot = looked.duplicates.get(number).copied().or(spot);
+                let Spotted { file, spot } = self.place_of_problem(looked, number, path);
                 entries.push(Entry {
                     file,
                     line: spot.map(|spot| spot.line),
@@ -460,6 +459,12 @@ impl File {
             }
         }
         entries
+    }
+
+    /// Where one of the problems of settings stands.
+    fn place_of_problem(&self, looked: &Looked, number: usize, path: &str) -> Spotted {
+        let Spotted { file, spot } = self.place(looked, path);
+        Spotted { file, spot: looked.duplicates.get(number).copied().or(spot) }
     }
 
     /// Where a setting stands, or the nearest one that it would be in. Nobody finds a line of the standard input again. Of what was

@@ -192,9 +192,22 @@ fn labels_of_namespaces_are_asked_for_files_too() {
     let policy = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: images}\nspec:\n  \
         namespaceSelector: {matchLabels: {env: prod}}\n  settings: {preScanPolicies: {defaultPolicy: reject}}\n";
     fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+    // A file's labels are applied over the cluster's, of which the API server has made some.
+    let namespace = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n";
+    fs::write(folder.path().join("namespace.yaml"), namespace).unwrap();
     let kubeconfig = served(folder.path(), answers);
-    let arguments =
-        ["audit", "pods.yaml", "--settings", "policy.yaml", "--live", "--kubeconfig", &kubeconfig, "-o", "json"];
+    let arguments = [
+        "audit",
+        "pods.yaml",
+        "namespace.yaml",
+        "--settings",
+        "policy.yaml",
+        "--live",
+        "--kubeconfig",
+        &kubeconfig,
+        "-o",
+        "json",
+    ];
     let outcome = image_admission(folder.path(), &arguments, b"");
     let report: Value = serde_json::from_str(&outcome.output).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
     assert_eq!((&report["summary"]["objects"], outcome.code), (&json!(1), 2), "{outcome:?}");

@@ -370,6 +370,15 @@ fn the_folder_can_be_given_for_its_settings() {
     };
     let refused = "break-glass.refused";
     assert!(run("overlay").contains(refused) && !run("overlay/policy.yaml").contains(refused), "{}", run("overlay"));
+    // A second policy that says something else is none that can be left out.
+    let other = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: other}\nspec: {mutating: false, settings: {registries: [docker.io]}}\n";
+    fs::write(folder.path().join("overlay/other.yaml"), other).unwrap();
+    let kustomization = folder.path().join("overlay/kustomization.yaml");
+    let text = fs::read_to_string(&kustomization).unwrap();
+    fs::write(&kustomization, text.replace("resources:\n", "resources:\n  - other.yaml\n")).unwrap();
+    assert_eq!(run("overlay"), "");
+    fs::write(&kustomization, "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n").unwrap();
+    assert_eq!(run("overlay"), "", "nothing is rendered, which is no default");
 }
 
 /// What runs already names the registries, and what would be denied is told.

@@ -393,12 +393,19 @@ fn a_folder_is_what_the_cluster_gets() {
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("image-admission/zero.yaml")).unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.output.contains("image-admission/policy.yaml:") && outcome.output.contains("[any-registry]"));
-    // So are templates, which are no YAML until Helm has rendered them; what is no YAML by itself is not.
-    let extra = folder.path().join("image-admission/extra.yaml");
-    fs::write(&extra, "{{- if .Values.a }}\na: b\n{{- end }}\n").unwrap();
+    // So are a chart's templates, which are no YAML until Helm has rendered them. What is no YAML elsewhere is not, nor are keys that
+    // stand twice, whatever braces are beside them.
+    fs::create_dir(folder.path().join("image-admission/templates")).unwrap();
+    fs::write(folder.path().join("image-admission/Chart.yaml"), "name: a\n").unwrap();
+    let template = folder.path().join("image-admission/templates/extra.yaml");
+    fs::write(template, "{{- if .Values.a }}\na: b\n{{- end }}\n").unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
-    assert!(outcome.errors.contains("`image-admission/extra.yaml` is passed over"), "{}", outcome.errors);
+    assert!(outcome.errors.contains("`image-admission/templates` is passed over"), "{}", outcome.errors);
     assert!(outcome.code == 3 && outcome.output.contains("[any-registry]"), "{}", outcome.output);
+    let extra = folder.path().join("image-admission/extra.yaml");
+    fs::write(&extra, "# {{ a }}\nregistries: []\nregistries: [ghcr.io]\n").unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert!(outcome.code == 3 && outcome.output.contains("extra.yaml:3:"), "{}", outcome.output);
     fs::write(&extra, "a: [\n").unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.code == 1 && outcome.errors.contains("extra.yaml"), "{}", outcome.errors);

@@ -115,8 +115,9 @@ fn in_templates(policy: &RegoPolicy) -> Option<String> {
     let field = FIELDS.into_iter().find(reads).filter(|_| !words.contains(&"template") && !words.contains(&"kind"))?;
     let is_of = |kind: &WorkloadKind| policy.kinds.iter().any(|own| own.matches(kind.group(), "v1", kind.name()));
     let kind = WorkloadKind::ALL.into_iter().filter(|kind| *kind != WorkloadKind::Pod).find(is_of)?;
+    let template = if kind == WorkloadKind::CronJob { "jobTemplate.spec.template" } else { "template" };
     Some(format!(
-        "`input.spec.{field}` is a field of Pods, which a {} has below `input.spec.template.spec`, so that it passes; write `kinds: [Pod]`, since its Pods are judged too",
+        "`input.spec.{field}` is a field of Pods, which a {} has below `input.spec.{template}.spec`, so that the rule never sees it; write `kinds: [Pod]`, since its Pods are judged too",
         kind.name()
     ))
 }
@@ -138,7 +139,7 @@ mod tests {
         let volumes = "input.spec.volumes[_].hostPath";
         let why = |kind: &str| {
             format!(
-                "regoPolicies[0].rego: policy `p`: `input.spec.volumes` is a field of Pods, which a {kind} has below `input.spec.template.spec`, so that it passes; write `kinds: [Pod]`, since its Pods are judged too"
+                "regoPolicies[0].rego: policy `p`: `input.spec.volumes` is a field of Pods, which a {kind} has below `input.spec.template.spec`, so that the rule never sees it; write `kinds: [Pod]`, since its Pods are judged too"
             )
         };
         assert_eq!(told(&of(json!(["Workload"]), volumes)), [why("ReplicationController")]);

@@ -41,7 +41,7 @@ pub(super) fn workloads(live: &Live, namespace: Option<&str>, progress: &Progres
 /// Adds the labels of every namespace. If they can't be listed, that is among the problems.
 pub(super) fn add_namespaces(live: &Live, collection: &mut Collection) {
     match live.everything("v1", "Namespace", None, &mut |_| {}) {
-        Ok(namespaces) => namespaces.iter().for_each(|json| collection.add_namespace(json)),
+        Ok(namespaces) => namespaces.iter().for_each(|json| collection.add_namespace_of_cluster(json)),
         Err(why) => collection
             .problems
             .push(format!("cannot list namespaces, which the policy's `namespaceSelector` needs: {why}")),

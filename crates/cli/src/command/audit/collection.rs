@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::object::{Object, ObjectName, Read};
 use super::selection::NamespaceLabels;
@@ -34,13 +34,9 @@ impl Collection {
     /// Fails when there is no such file or folder, or no file in a folder; what is wrong with a file is among the problems.
     pub(super) fn of_files(paths: &[PathBuf], namespace: Option<&str>) -> Result<Self, FilesError> {
         let mut collection = Self::default();
-        for file in Files::with_manifests(paths)? {
-            if file.is_endless() {
-                collection.problems.push(FilesError::Endless(file.path).to_string());
-            } else {
-                collection.file(&file, namespace);
-            }
-        }
+        let found = Files::with_manifests(paths)?;
+        collection.problems.extend(found.endless.into_iter().map(|path| FilesError::Endless(path).to_string()));
+        found.files.iter().for_each(|file| collection.file(file, namespace));
         Ok(collection)
     }
 
@@ -73,15 +69,24 @@ impl Collection {
     }
 
     /// Remembers the labels of a namespace.
-    pub(super) fn add_namespace(&mut self, json: &RawValue) {
-        let Ok(object) = serde_json::from_str::<Value>(json.get()) else { return };
-        if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
-            let labels = object.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default();
-            // Of two that differ nobody knows which holds.
-            let known = self.namespaces.entry(name.to_owned()).or_insert_with(|| Some(labels.clone()));
-            if known.as_ref() != Some(&labels) {
-                *known = None;
+    fn add_namespace(&mut self, json: &RawValue) {
+        let Some((name, labels)) = labels(json) else { return };
+        // Of two that differ nobody knows which holds.
+        let known = self.namespaces.entry(name).or_insert_with(|| Some(labels.clone()));
+        if known.as_ref() != Some(&labels) {
+            *known = None;
+        }
+    }
+
+    /// Remembers the labels of a namespace of the cluster, over which those of a file are applied.
+    pub(super) fn add_namespace_of_cluster(&mut self, json: &RawValue) {
+        let Some((name, mut labels)) = labels(json) else { return };
+        match self.namespaces.entry(name).or_insert_with(|| Some(Map::new())) {
+            Some(own) => {
+                labels.append(own);
+                *own = labels;
             }
+            None => {}
         }
     }
 
@@ -116,4 +121,11 @@ impl Collection {
     pub(super) fn named(&self, name: &ObjectName) -> &[usize] {
         self.known.get(name).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// The name of a namespace, and its labels.
+fn labels(json: &RawValue) -> Option<(String, Map<String, Value>)> {
+    let object: Value = serde_json::from_str(json.get()).ok()?;
+    let name = object.pointer("/metadata/name")?.as_str()?.to_owned();
+    Some((name, object.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default()))
 }

@@ -51,9 +51,13 @@ pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> 
 fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
     // A policy has these itself.
     const OWN: [&str; 3] = ["settings", "message", "policies"];
-    let path = found.member.as_ref().map_or_else(|| "spec".to_owned(), |member| format!("spec.policies.{member}"));
-    let holder = path.split('.').try_fold(policy, |value, key| value.get(key)).and_then(Value::as_object);
-    let remark = |key: &String| {
+    let spec = policy.get("spec");
+    let mut holders = vec![("spec".to_owned(), spec)];
+    if let Some(member) = &found.member {
+        let holder = spec.and_then(|spec| spec.get("policies")?.get(member));
+        holders.push((format!("spec.policies.{member}"), holder));
+    }
+    let remark = |path: &str, key: &String| {
         let what = if OWN.contains(&key.as_str()) {
             return None;
         } else if KEYS.contains(&key.as_str()) {
@@ -64,7 +68,10 @@ fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
         };
         Some(Remark::new(LintRule::MisplacedSetting, format!("{path}.{key}"), what))
     };
-    let beside = holder.into_iter().flat_map(Map::keys).filter_map(remark);
+    let beside = holders.iter().flat_map(|(path, holder)| {
+        let keys = holder.and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        keys.filter_map(move |key| remark(path, key))
+    });
     // One indentation too few, or below the wrong key.
     let above = [("metadata", policy.get("metadata")), ("spec", Some(policy))].into_iter().flat_map(|(place, holder)| {
         let keys = holder.and_then(Value::as_object).into_iter().flat_map(Map::keys);

@@ -3,6 +3,8 @@
 use image_admission_settings::{Lint as Remark, LintRule};
 
 use super::{File, Looked, Severity, Spotted};
+use image_admission_manifests::lines::Spot;
+
 use crate::command::output::{Check, Finding, Level, Location, Results, Rule};
 
 /// What makes settings useless, beside what the lint looks for.
@@ -33,10 +35,13 @@ impl From<Severity> for Level {
 
 fn check(file: &File, looked: &Looked) -> Check {
     let name = file.path.display().to_string();
-    let location = |path: Option<&str>| {
-        let Spotted { file, spot } = file.place(looked, path.unwrap_or_default());
-        Location { file: Some(file), line: spot.map(|spot| spot.line), object: None, field: path.map(str::to_owned) }
+    let at = |Spotted { file, spot }, path: Option<&str>| Location {
+        file: Some(file),
+        line: spot.map(|spot: Spot| spot.line),
+        object: None,
+        field: path.map(str::to_owned),
     };
+    let location = |path: Option<&str>| at(file.place(looked, path.unwrap_or_default()), path);
     let remark = |Remark { rule, severity, path, message, .. }: &Remark| Finding {
         rule: rule.name(),
         level: Severity::from(*severity).into(),
@@ -44,16 +49,19 @@ fn check(file: &File, looked: &Looked) -> Check {
         message: format!("{path}: {message}"),
         location: location(Some(path)),
     };
-    let problem = |text: &String| Finding {
+    let problem = |(number, text): (usize, &String)| Finding {
         rule: INVALID.id,
         level: INVALID.level,
         title: None,
         message: text.clone(),
-        location: location(text.split_once(": ").map(|(path, _)| path)),
+        location: {
+            let path = text.split_once(": ").map(|(path, _)| path);
+            at(file.place_of_problem(looked, number, path.unwrap_or_default()), path)
+        },
     };
     let findings = match &looked.said {
         Ok(remarks) => remarks.iter().map(remark).collect(),
-        Err(problems) => problems.0.iter().map(problem).collect(),
+        Err(problems) => problems.0.iter().enumerate().map(problem).collect(),
     };
     let policy = looked.found.policy.as_ref().map(ToString::to_string);
     Check {

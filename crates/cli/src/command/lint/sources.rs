@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::LintError;
-use crate::command::files::{entries, is_folder, is_manifest};
+use crate::command::files::{entries, is_endless, is_folder, is_manifest, leads_to_folder};
 use crate::command::warn;
 use image_admission_manifests::document::{self, DocumentError, documents_in, is_standard_input};
 use image_admission_manifests::kustomize::{is_kustomization, rendered};
@@ -69,8 +69,8 @@ impl Reading {
         let all = entries(path)?;
         if is_kustomization(path) {
             // Kustomize's own errors have no lines.
-            let parts = self.parts(&all)?;
-            match rendered(path)? {
+            let (parts, unreadable) = self.parts(&all)?;
+            match rendered(path).map_err(|error| unreadable.unwrap_or(error))? {
                 Some(text) => {
                     self.sources.push(Source { parts, ..Source::of(path.to_owned(), text, Origin::Rendered) });
                     return Ok(());
@@ -81,51 +81,50 @@ impl Reading {
                 )),
             }
         }
+        if is_of_templates(path) {
+            warn(&format!(
+                "`{}` is passed over: it has Helm's templates; give what `helm template` writes",
+                path.display()
+            ));
+            return Ok(());
+        }
         for entry in all {
-            if is_folder(&entry).unwrap_or(false) {
+            if leads_to_folder(&entry)? {
                 self.folder(&entry)?;
             } else if is_text(&entry) {
                 let text = document::text(&entry)?;
-                if is_template(&entry, &text) {
-                    warn(&format!(
-                        "{} is passed over: it is a template; give what Helm renders",
-                        document::name(&entry)
-                    ));
-                } else {
-                    self.sources.push(Source::of(entry, text, Origin::InFolder));
-                }
+                self.sources.push(Source::of(entry, text, Origin::InFolder));
             }
         }
         Ok(())
     }
 
     /// The texts of a folder's files. Those whose keys stand twice are looked at by themselves: kustomize takes the last of two, and says
-    /// nothing.
-    fn parts(&mut self, files: &[PathBuf]) -> Result<Vec<(PathBuf, String)>, LintError> {
-        let mut parts = Vec::new();
+    /// nothing. And why the first one is no YAML, which only matters to kustomize if it takes that file.
+    fn parts(&mut self, files: &[PathBuf]) -> Result<(Vec<(PathBuf, String)>, Option<DocumentError>), LintError> {
+        let (mut parts, mut unreadable) = (Vec::new(), None);
         for path in files.iter().filter(|path| is_text(path)) {
             let text = document::text(path)?;
             if matches!(every_in(path, &text), Err(DocumentError::Duplicates { .. })) {
                 self.sources.push(Source::of(path.clone(), text, Origin::Named));
+            } else if let Err(error) = documents_in(path, &text) {
+                unreadable.get_or_insert(error);
             } else {
-                documents_in(path, &text)?;
                 parts.push((path.clone(), text));
             }
         }
-        Ok(parts)
+        Ok((parts, unreadable))
     }
 }
 
 /// Whether a file may have manifests, and can be read to its end.
 fn is_text(path: &Path) -> bool {
-    #[cfg(not(target_family = "wasm"))]
-    if disk::is_special(path) {
-        return false;
-    }
-    is_manifest(path)
+    is_manifest(path) && !is_endless(path)
 }
 
-/// Whether a file is no YAML before Helm has rendered it.
-fn is_template(path: &Path, text: &str) -> bool {
-    text.contains("{{") && documents_in(path, text).is_err()
+/// Whether a folder is that of a chart's templates, which are no YAML before Helm has rendered them.
+fn is_of_templates(path: &Path) -> bool {
+    let chart = path.parent().map(|chart| chart.join("Chart.yaml"));
+    path.file_name().is_some_and(|name| name == "templates")
+        && chart.is_some_and(|chart| disk::is_folder(&chart).is_ok())
 }

@@ -22,7 +22,7 @@ impl Found {
     pub(super) fn at(paths: &[PathBuf]) -> Result<Self, FilesError> {
         let is_rule = |path: &Path| path.extension().is_some_and(|end| end == "rego");
         let mut found = Self::default();
-        for File { path, .. } in Files::at(paths, |path| is_suite(path) || is_rule(path))?.files {
+        for File { path, .. } in Files::at(paths, |path| is_suite(path) || is_rule(path))?.readable()? {
             if is_suite(&path) {
                 found.suites.push(path.strip_prefix(".").unwrap_or(&path).to_owned());
             } else {
