@@ -50,10 +50,9 @@ pub fn is_folder(path: &Path) -> io::Result<bool> {
     std::fs::metadata(path).map(|found| found.is_dir())
 }
 
-/// Whether it is something that reading may never end of: a pipe or a device, say.
-#[cfg(not(target_family = "wasm"))]
+/// Whether it is something that reading may never end of: a pipe or a device, say. A browser has none.
 pub fn is_special(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
+    !cfg!(target_family = "wasm") && std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
 /// The path without links and detours. Fails when there is nothing.

@@ -101,7 +101,7 @@ impl Files {
                 has_wanted |= self.folder(&path, wanted)?;
             } else if wanted(&path) {
                 has_wanted = true;
-                if is_endless(&path) { self.endless.push(path) } else { self.add(path, false) }
+                if disk::is_special(&path) { self.endless.push(path) } else { self.add(path, false) }
             }
         }
         Ok(has_wanted)
@@ -122,14 +122,6 @@ impl Files {
         }
         self.files.push(File { path, is_named });
     }
-}
-
-/// Whether reading a file may never end, as of a pipe or a device. A browser has none.
-pub(super) fn is_endless(path: &Path) -> bool {
-    #[cfg(not(target_family = "wasm"))]
-    return disk::is_special(path);
-    #[cfg(target_family = "wasm")]
-    return false;
 }
 
 /// Whether something in a folder is a folder. A link to nowhere is a file that can't be read.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::LintError;
-use crate::command::files::{entries, is_endless, is_folder, is_manifest, leads_to_folder};
+use crate::command::files::{entries, is_folder, is_manifest, leads_to_folder};
 use crate::command::warn;
 use image_admission_manifests::document::{self, DocumentError, documents_in, is_standard_input};
 use image_admission_manifests::kustomize::{is_kustomization, rendered};
@@ -60,6 +60,13 @@ struct Reading {
     seen: BTreeSet<PathBuf>,
 }
 
+/// The files of a folder.
+struct Parts {
+    parts: Vec<(PathBuf, String)>,
+    /// Why the first one is no YAML that isn't. It only matters where kustomize takes that file.
+    unreadable: Option<DocumentError>,
+}
+
 impl Reading {
     fn folder(&mut self, path: &Path) -> Result<(), LintError> {
         let real = disk::real(path).unwrap_or_else(|_| path.to_owned());
@@ -69,7 +76,7 @@ impl Reading {
         let all = entries(path)?;
         if is_kustomization(path) {
             // Kustomize's own errors have no lines.
-            let (parts, unreadable) = self.parts(&all)?;
+            let Parts { parts, unreadable } = self.parts(&all)?;
             match rendered(path).map_err(|error| unreadable.unwrap_or(error))? {
                 Some(text) => {
                     self.sources.push(Source { parts, ..Source::of(path.to_owned(), text, Origin::Rendered) });
@@ -100,8 +107,8 @@ impl Reading {
     }
 
     /// The texts of a folder's files. Those whose keys stand twice are looked at by themselves: kustomize takes the last of two, and says
-    /// nothing. And why the first one is no YAML, which only matters to kustomize if it takes that file.
-    fn parts(&mut self, files: &[PathBuf]) -> Result<(Vec<(PathBuf, String)>, Option<DocumentError>), LintError> {
+    /// nothing.
+    fn parts(&mut self, files: &[PathBuf]) -> Result<Parts, LintError> {
         let (mut parts, mut unreadable) = (Vec::new(), None);
         for path in files.iter().filter(|path| is_text(path)) {
             let text = document::text(path)?;
@@ -113,13 +120,13 @@ impl Reading {
                 parts.push((path.clone(), text));
             }
         }
-        Ok((parts, unreadable))
+        Ok(Parts { parts, unreadable })
     }
 }
 
 /// Whether a file may have manifests, and can be read to its end.
 fn is_text(path: &Path) -> bool {
-    is_manifest(path) && !is_endless(path)
+    is_manifest(path) && !disk::is_special(path)
 }
 
 /// Whether a folder is that of a chart's templates, which are no YAML before Helm has rendered them.

@@ -10,7 +10,7 @@ use regorus::Value;
 use serde::Deserialize;
 
 use super::{Data, Module, RegoVersion};
-use crate::command::files::{FilesError, entries, is_endless, is_folder};
+use crate::command::files::{FilesError, entries, is_folder};
 use image_admission_manifests::document::{Document, DocumentError, documents, text};
 
 /// Modules and data, each file once.
@@ -80,7 +80,7 @@ impl Reading {
                 continue;
             }
             match Kind::of(&path) {
-                Some(_) if is_endless(&path) => return Err(FilesError::Endless(path).into()),
+                Some(_) if disk::is_special(&path) => return Err(FilesError::Endless(path).into()),
                 Some(kind) if self.is_new(&path)? => match kind {
                     Kind::Rego => self.module(&path)?,
                     Kind::Data => {
