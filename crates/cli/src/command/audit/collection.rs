@@ -81,12 +81,9 @@ impl Collection {
     /// Remembers the labels of a namespace of the cluster, over which those of a file are applied.
     pub(super) fn add_namespace_of_cluster(&mut self, json: &RawValue) {
         let Some((name, mut labels)) = labels(json) else { return };
-        match self.namespaces.entry(name).or_insert_with(|| Some(Map::new())) {
-            Some(own) => {
-                labels.append(own);
-                *own = labels;
-            }
-            None => {}
+        if let Some(own) = self.namespaces.entry(name).or_insert_with(|| Some(Map::new())) {
+            labels.append(own);
+            *own = labels;
         }
     }
 
