@@ -29,7 +29,7 @@ use super::policy::now;
 use super::report_files::{self, ReportFiles};
 use super::terminal::{Paint, in_one_line, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
-use super::{Ending, warn};
+use super::{Ending, complain, invalid_settings, warn};
 use fix::{Fixed, fix_all};
 use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
 use image_admission_manifests::duplicates::Duplicate;
@@ -299,8 +299,14 @@ impl Lint {
             let files: Vec<String> = self.files.iter().chain(&self.file).map(|path| document::name(path)).collect();
             return Err(LintError::NoSettings(files.join(", ")));
         }
+        // People read it among the findings.
+        if !matches!(self.output, Output::Text | Output::Github) {
+            for (file, problems) in files.iter().flat_map(File::problems) {
+                complain(&invalid_settings(Some(file), &problems.to_string()));
+            }
+        }
         self.write(&files, output)?;
-        let is_valid = files.iter().all(File::is_valid);
+        let is_valid = files.iter().all(|file| file.problems().next().is_none());
         let worst = files.iter().flat_map(File::remarks).map(|remark| Severity::from(remark.severity)).max();
         Ok(match (is_valid, worst) {
             (false, _) => Ending::InvalidSettings,
@@ -414,8 +420,8 @@ impl File {
         self.settings.iter().filter_map(|looked| looked.said.as_ref().ok()).flatten()
     }
 
-    fn is_valid(&self) -> bool {
-        self.settings.iter().all(|looked| looked.said.is_ok())
+    fn problems(&self) -> impl Iterator<Item = (&Path, &InvalidSettings)> {
+        self.settings.iter().filter_map(|looked| Some((self.path.as_path(), looked.said.as_ref().err()?)))
     }
 
     fn entries(&self) -> Vec<Entry<'_>> {
