@@ -299,11 +299,9 @@ impl Lint {
             let files: Vec<String> = self.files.iter().chain(&self.file).map(|path| document::name(path)).collect();
             return Err(LintError::NoSettings(files.join(", ")));
         }
-        // People read it among the findings.
-        if !matches!(self.output, Output::Text | Output::Github) {
-            for (file, problems) in files.iter().flat_map(File::problems) {
-                complain(&invalid_settings(Some(file), &problems.to_string()));
-            }
+        // The findings have their lines; this says that nothing is decided by these settings.
+        for (file, problems) in files.iter().flat_map(File::problems) {
+            complain(&invalid_settings(Some(file), &problems.to_string()));
         }
         self.write(&files, output)?;
         let is_valid = files.iter().all(|file| file.problems().next().is_none());
