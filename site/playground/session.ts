@@ -84,7 +84,7 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
   /** What is wrong with the settings, where there is nothing to decide. */
   const withoutManifest = async (now: Workspace): Promise<Answer> => {
     const nothing: Answer = { id: 0, code: 0, output: "", errors: "", files: {} };
-    return isWritten(text(now, "settings")) ? { ...(await run(["lint", path(now, "settings")], now)), output: "" } : nothing;
+    return isWritten(text(now, "settings")) ? { ...(await run(["lint", "-o", "json", path(now, "settings")], now)), output: "" } : nothing;
   };
 
   const lint = async (now: Workspace) => {

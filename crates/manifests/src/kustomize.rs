@@ -32,7 +32,9 @@ pub fn rendered(folder: &Path) -> Result<Option<String>, DocumentError> {
         let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(DocumentError::Kustomize { folder: folder.to_owned(), why });
     }
-    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
+    let unreadable =
+        |_| DocumentError::Kustomize { folder: folder.to_owned(), why: "what it writes is not UTF-8".to_owned() };
+    String::from_utf8(output.stdout).map(Some).map_err(unreadable)
 }
 
 /// A browser starts no programs.

@@ -285,23 +285,23 @@ impl Lint {
             if settings.iter().any(Looked::is_empty) {
                 warn(&format!("{} is empty: this is about the defaults", document::name(&path)));
             }
+            if origin == Origin::Rendered {
+                tell_once(&mut settings);
+            }
             if !settings.is_empty() {
-                files.push(File {
-                    path,
-                    text,
-                    settings: if origin == Origin::Rendered { once(settings) } else { settings },
-                    origin,
-                    parts,
-                });
+                files.push(File { path, text, settings, origin, parts });
             }
         }
         if files.is_empty() {
             let files: Vec<String> = self.files.iter().chain(&self.file).map(|path| document::name(path)).collect();
             return Err(LintError::NoSettings(files.join(", ")));
         }
-        // The findings have their lines; this says that nothing is decided by these settings.
-        for (file, problems) in files.iter().flat_map(File::problems) {
-            complain(&invalid_settings(Some(file), &problems.to_string()));
+        // People read it among the findings.
+        if !matches!(self.output, Output::Text | Output::Github) {
+            for (file, problems) in files.iter().flat_map(File::problems).filter(|(_, problems)| !problems.0.is_empty())
+            {
+                complain(&invalid_settings(Some(file), &problems.to_string()));
+            }
         }
         self.write(&files, output)?;
         let is_valid = files.iter().all(|file| file.problems().next().is_none());
@@ -504,11 +504,7 @@ impl Looked {
 
     /// Where a setting stands, or the nearest one that it would be in.
     fn spot(&self, lines: &Lines<'_>, path: &str) -> Option<Spot> {
-        lines.nearest(self.found.place.document(), &self.steps(path))
-    }
-
-    fn steps(&self, path: &str) -> Vec<String> {
-        steps(&self.found, path)
+        lines.nearest(self.found.place.document(), &steps(&self.found, path))
     }
 }
 
@@ -521,16 +517,15 @@ fn steps(found: &Found, path: &str) -> Vec<String> {
     steps
 }
 
-/// What is said of several settings, once: the policies of a folder have most settings in common.
-fn once(mut settings: Vec<Looked>) -> Vec<Looked> {
+/// Keeps what is said of several settings once: the policies of a folder have most settings in common.
+fn tell_once(settings: &mut [Looked]) {
     let mut said = BTreeSet::new();
-    for looked in &mut settings {
+    for looked in settings {
         match &mut looked.said {
             Ok(remarks) => remarks.retain(|remark| said.insert((remark.rule.name(), remark.to_string()))),
             Err(InvalidSettings(problems)) => problems.retain(|problem| said.insert((INVALID.id, problem.clone()))),
         }
     }
-    settings
 }
 
 impl Entry<'_> {

@@ -9,7 +9,7 @@ use image_admission_settings::{Lint as Remark, LintFix};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::Looked;
+use super::{Looked, steps};
 use image_admission_manifests::document::{DocumentError, documents_in};
 use image_admission_manifests::lines::{Lines, Part, Spot};
 
@@ -57,18 +57,20 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
     let document = wanted.iter_mut().find(|(of, _)| *of == number).map(|(_, value)| value)?;
     let attempts: [Option<String>; 2] = match remark.fix.as_ref()? {
         LintFix::Remove => {
-            let removed = remove(document, looked.steps(&remark.path), looked.found.path().len())?;
+            let removed = remove(document, steps(&looked.found, &remark.path), looked.found.path().len())?;
             let spot = lines.spot(number, &removed, Part::Key)?;
             [without_lines(text, spot), without_entry(text, spot)]
         }
         LintFix::Replace { path: at, text: new } => {
-            let steps = looked.steps(at);
+            let steps = steps(&looked.found, at);
             let value = steps.iter().try_fold(document, |value, step| below(value, step))?;
             let old = value.as_str()?.to_owned();
             *value = Value::String(new.clone());
             [replaced(text, lines.spot(number, &steps, Part::Value)?, &old, new), None]
         }
-        LintFix::Append { path: at, entries } => append::attempts(text, number, document, &looked.steps(at), entries)?,
+        LintFix::Append { path: at, entries } => {
+            append::attempts(text, number, document, &steps(&looked.found, at), entries)?
+        }
     };
     // YAML allows a comma after the last entry, and JSON doesn't.
     let is_sound = |after: &String| !is_json(text) || is_json(after);

@@ -49,8 +49,8 @@ pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> 
 
 /// Settings that stand beside `settings`: they have no effect, unless the API server refuses them.
 fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
-    // A policy has these itself.
-    const OWN: [&str; 3] = ["settings", "message", "policies"];
+    // A policy, or a group of them, has these itself.
+    let is_own = |path: &str, key: &str| key == "settings" || path == "spec" && ["message", "policies"].contains(&key);
     let spec = policy.get("spec");
     let mut holders = vec![("spec".to_owned(), spec)];
     if let Some(member) = &found.member {
@@ -58,7 +58,7 @@ fn misplaced(found: &FoundPolicy, policy: &Value) -> Vec<Remark> {
         holders.push((format!("spec.policies.{member}"), holder));
     }
     let remark = |path: &str, key: &String| {
-        let what = if OWN.contains(&key.as_str()) {
+        let what = if is_own(path, key) {
             return None;
         } else if KEYS.contains(&key.as_str()) {
             format!("`{key}` is a setting: indent it below `settings`, or it has no effect")

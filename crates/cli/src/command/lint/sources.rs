@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::LintError;
-use crate::command::files::{entries, is_folder, is_manifest, leads_to_folder};
+use crate::command::files::{FilesError, entries, is_folder, is_manifest, leads_to_folder};
 use crate::command::warn;
 use image_admission_manifests::document::{self, DocumentError, documents_in, is_standard_input};
 use image_admission_manifests::kustomize::{is_kustomization, rendered};
@@ -101,6 +101,8 @@ impl Reading {
             } else if is_text(&entry) {
                 let text = document::text(&entry)?;
                 self.sources.push(Source::of(entry, text, Origin::InFolder));
+            } else if is_manifest(&entry) {
+                warn(&format!("{}, and is passed over", FilesError::Endless(entry)));
             }
         }
         Ok(())
