@@ -5,13 +5,12 @@
 //!
 //! ```text
 //! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures
-//!                                                                         └──── attestations ── dsse
+//!                                                                         └──── attestations
 //! ```
 
 mod attestations;
 mod beside;
 pub(crate) mod check;
-mod dsse;
 mod images;
 mod labels;
 mod matching;

@@ -5,9 +5,10 @@
 //! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
 //! index, would verify as well.
 
-use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
 use super::signatures::Signatures;
 use image_admission_cel::expression::EvaluationError;
+use image_admission_evidence::dsse::{Envelope, EnvelopeError};
+use image_admission_evidence::key::PublicKey;
 use image_admission_host::HostFailure;
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::Unsigned;
@@ -246,7 +247,7 @@ impl<'a> Attestations<'a> {
         };
         let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
         let keys = self.keys(signatures, attestor).map_err(Refused::Failure)?;
-        let keys: Vec<(&str, &EnvelopeKey)> = keys.iter().map(|key| (attestor, key)).collect();
+        let keys: Vec<(&str, &PublicKey)> = keys.iter().map(|key| (attestor, key)).collect();
         let statement = envelope.verify(&keys).and_then(|verified| verified.statement());
         let statement = statement.map_err(|why: EnvelopeError| because(&format!("is refused: {why}")))?;
         if statement.predicate_type != *predicate {
@@ -297,7 +298,7 @@ impl<'a> Attestations<'a> {
     }
 
     /// The keys of an attestor.
-    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<EnvelopeKey>, EvaluationError> {
+    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<PublicKey>, EvaluationError> {
         let mut keys = Vec::new();
         for own in self.policy.attestors.iter().filter(|own| own.name == attestor) {
             if !own.annotations.is_empty() {
@@ -313,9 +314,7 @@ impl<'a> Attestations<'a> {
                     .into());
                 }
             };
-            keys.push(
-                EnvelopeKey::from_pem(&pem).map_err(|why| format!("the key of the attestor `{attestor}`: {why}"))?,
-            );
+            keys.push(PublicKey::from_pem(&pem).map_err(|why| format!("the key of the attestor `{attestor}`: {why}"))?);
         }
         if keys.is_empty() {
             return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());

@@ -6,12 +6,12 @@ mod signatures;
 mod types;
 mod written;
 
-use super::dsse::{EnvelopeKey, KeyError};
 use super::questions;
 use cel::IdedExpr;
 use cel::common::ast::Expr;
 use image_admission_cel::expression::{Program, References, each_child};
 use image_admission_cel::functions;
+use image_admission_evidence::key::{KeyError, PublicKey};
 use image_admission_image::ImageList;
 use image_admission_settings::{
     AttestationKind, Expression, IMAGE_LISTS, Identity, Lint, LintRule, Platforms, Settings, VerificationPolicy,
@@ -266,7 +266,7 @@ fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
         if let Identity::Key(pem) = &attestor.identity
             && let Err(
                 why @ (KeyError::Malformed | KeyError::NotOnCurve(_) | KeyError::Weak | KeyError::MoreThanOneBlock),
-            ) = EnvelopeKey::from_pem(pem)
+            ) = PublicKey::from_pem(pem)
         {
             problems.push(format!("{}.attestors: the key of `{}`: {why}", policy.path, attestor.name));
         }
@@ -320,7 +320,7 @@ fn check_envelope_keys(
                 _ if !own.annotations.is_empty() => {
                     "`annotations` are those of cosign's signatures; an envelope has none".to_owned()
                 }
-                Identity::Key(pem) => match EnvelopeKey::from_pem(pem) {
+                Identity::Key(pem) => match PublicKey::from_pem(pem) {
                     Ok(_) => continue,
                     Err(why) => why.to_string(),
                 },

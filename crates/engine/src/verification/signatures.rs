@@ -227,7 +227,7 @@ impl<'a> Signatures<'a> {
         let value = holder.data.get(key).ok_or_else(|| format!("{what} is not there"))?;
         // A Secret's values are base64.
         let text = if *kind == "Secret" {
-            super::dsse::decode_base64(value)
+            image_admission_evidence::dsse::decode_base64(value)
                 .and_then(|bytes| String::from_utf8(bytes).ok())
                 .ok_or_else(|| format!("{what} is no Base64 of a text"))?
         } else {

@@ -5,6 +5,8 @@ use p256::ecdsa::signature::hazmat::PrehashSigner as _;
 use serde_json::json;
 
 use super::*;
+use crate::key::tests::*;
+use sha2::{Digest as _, Sha256, Sha384};
 
 // Made with OpenSSL 3.0.19: keys from `openssl ecparam -genkey` and `openssl genpkey -algorithm ed25519`, thrown
 // away after signing; FIXTURE_PAYLOAD is a statement written by hand; each signature is `openssl dgst -sha256 -sign`
@@ -12,127 +14,14 @@ use super::*;
 // `printf 'DSSEv1 28 application/vnd.in-toto+json 300 '` followed by the payload.
 const FIXTURE_PAYLOAD: &str = "eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEiLCJzdWJqZWN0IjpbeyJuYW1lIjoicmVnaXN0cnkuZXhhbXBsZS9hcHAiLCJkaWdlc3QiOnsic2hhMjU2IjoiMmYxYzdhM2U1YjlkOGY2MDQxNDJkM2UwYzVhNmI3OTg0ZjNlMmQxYzBiOWE4ZjdlNmQ1YzRiM2EyOTE4MDcwNiJ9fV0sInByZWRpY2F0ZVR5cGUiOiJodHRwczovL3Nsc2EuZGV2L3Byb3ZlbmFuY2UvdjEiLCJwcmVkaWNhdGUiOnsiYnVpbGREZWZpbml0aW9uIjp7ImJ1aWxkVHlwZSI6Imh0dHBzOi8vZXhhbXBsZS5jb20vYnVpbGQvdjEifX19";
 const FIXTURE_DIGEST: &str = "sha256:2f1c7a3e5b9d8f604142d3e0c5a6b7984f3e2d1c0b9a8f7e6d5c4b3a29180706";
-const FIXTURE_P256_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8h/NevB08v1sHE8AMLnEaKTJwGuQ\n\
-    ZEKqfFPdYworLtO3YpubvdaQP22XiUdy2/q36ShlfP3o9mlUk+nS2jJP3w==\n\
-    -----END PUBLIC KEY-----\n";
 const FIXTURE_P256_SHA256: &str =
     "MEUCIQDlbvMxo/b9AvFPXHP1wlcyhc1s8hzKc1FmVg2BhuskzAIgV99iMGnZxY5V+mj0hVT5gcrl+P/EJxysEOdO8vUjlQo=";
-const FIXTURE_P384_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEd9Ey8boWSX5O6I9YGSPPamD1ehqtcqnA\n\
-    l8YnSc3uQbdiea4LOqthKJGukkpGFeUpbdxBNgSWTbtXrVo+5SMG8SDr/dNO4lAm\n\
-    Y/JBgvVcE+iLl7AV+s7m1CZQUkAi5iZn\n\
-    -----END PUBLIC KEY-----\n";
 const FIXTURE_P384_SHA384: &str = "MGMCLyEt3aZJxR+wOmRqxFg0IpG9MnmrQUefa5zkU+LvAs0bxHzq5ExSp2Nnjh01Sgg6AjAL22Vf7H9rdXjDC0aEGU5ijeHiTd0teWcR1NTGJkWl8HZrpsZoJJ3b1b5qMABabe0=";
 const FIXTURE_P384_SHA256: &str = "MGUCMFzrjrxzlECiEDKzViAhzMEfG8A/iepRyC7gsnt4sE3ktsSexaIs6mtGsRi9ZK7nHQIxAPtdb9Hl44RYsbprzfh1WKktFDgAyXvdZLf5fg69cLzbxA3gp9405AyHMw79Sz3+ng==";
-const FIXTURE_ED25519_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MCowBQYDK2VwAyEA5sEh9a51ieSO+/yv1J3Z29nY0L8nMBMj2LTErNiboTQ=\n\
-    -----END PUBLIC KEY-----\n";
 const FIXTURE_ED25519: &str =
     "gD62hY87oK9Nkk/ToN0v3DX0Inia0ah4bAdrCj5z0F6I19tR7Xxt/urD87/WfJHlX3YCT0t6ij3jPPL+ESh9CQ==";
 
-// Public keys that are refused, made with the same OpenSSL.
-const RSA_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAnuZ731AkfnpejIpGIs/O\n\
-    E32uOO4kFnfH+vnGoaE5uBflyZt4u0ncaTcG18dQD94MWK8I+LJqU9zL/xWNNXwo\n\
-    fLDuYz44GN+qWlSX7o2TIKxxqmwavIJ+tntnufY3xuZ2BHms2uE8qePLBlMPFnD8\n\
-    003kWG+nUmgddJ1Lb+LriD5DdFrVHbv2lVG6dXugYyer86urgCAU2t3ThueEGH+U\n\
-    T+Nb45A6PpKLdDmFks3gE43KJmwfBElawUu2mmOl5hDk4fHtaTd9h1+1AfLZc8gB\n\
-    HWTw5dFa1okcvb2AbHHWzh4rdA3uZJONS/yJTDuSKXxNqZibSKhiN5nvmVCjAQj5\n\
-    FQIDAQAB\n\
-    -----END PUBLIC KEY-----\n";
-const RSA_PSS_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MIIBIDALBgkqhkiG9w0BAQoDggEPADCCAQoCggEBAMnlvZtLiLO1BKCb9LUATHw4\n\
-    3pefhGHjZntnDwl1zLcvp8kggZW5o4tQxj+JsAa4NwWwS4IXItxXBU2uGGiFwAgr\n\
-    0HHkYj6gbUejuBfow7Uf+1Wgw3SYiG9oSahqL4X3cdIlGHQOhE7Pbo6ky7r8ismb\n\
-    IouufVTImpM2Ru/sWGfeiIw+o9yis96lYYMaD6JqiZWp4LIq1phvWAJHoCiBH8Zv\n\
-    lO2IiMeJfUxuctrG1B9aTOn63so8TcrHfhF3KG4mBgYnTfTBu3i+ZrTTtDcNQlbG\n\
-    mAIok/hXpGKVX6JibaIkMe//qWBFlHd6BMUY8l3r9evUw9dK13OPfgwQ8YbiAs0C\n\
-    AwEAAQ==\n\
-    -----END PUBLIC KEY-----\n";
-const P521_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MIGbMBAGByqGSM49AgEGBSuBBAAjA4GGAAQBTkHV9zQVwTSbL9nRAa7t4mYX+2Y7\n\
-    NPbFHc0ivczy9D0d+PD7fZpCkMRoVuhxt0SeLBPqlNT623Kw5rD5DfLplz4ADKpP\n\
-    re8XCamGSTAf6sZP8zCVDNEHgO7jLsUKNQAaVfeUM8URFS5bhIO6S81YdU1W7XPo\n\
-    dMpDyxfWz11I/nWpt+o=\n\
-    -----END PUBLIC KEY-----\n";
-const SECP256K1_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAE/PX9qa2P25ekdzpnG9aNElrxgQluREdp\n\
-    x2Vw2O3/pq8Q91HRVGubjV/7Fu6qfaB5BDmNSaYaUhrV/s03lfntmQ==\n\
-    -----END PUBLIC KEY-----\n";
-const EXPLICIT_P256_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MIIBSzCCAQMGByqGSM49AgEwgfcCAQEwLAYHKoZIzj0BAQIhAP////8AAAABAAAA\n\
-    AAAAAAAAAAAA////////////////MFsEIP////8AAAABAAAAAAAAAAAAAAAA////\n\
-    ///////////8BCBaxjXYqjqT57PrvVV2mIa8ZR0GsMxTsPY7zjw+J9JgSwMVAMSd\n\
-    NgiG5wSTamZ44ROdJreBn36QBEEEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5\n\
-    RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9QIhAP////8AAAAA\n\
-    //////////+85vqtpxeehPO5ysL8YyVRAgEBA0IABIY65HPlHmMBbyg247YKAVtd\n\
-    X8Ky6LWRLp8+vA+P+Qgv4TuMyIGkfAseDvhddPfhEJXQsuLqdGFWKuX+HdS2c7k=\n\
-    -----END PUBLIC KEY-----\n";
-const ED448_KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MEMwBQYDK2VxAzoAZ7DQZjLlNEgdxiBcovE/LTqp9DaKCbw6jceioxKY+8vDaBwc\n\
-    q3GTWQCDcLaV/m54MOW3s8G7UgaA\n\
-    -----END PUBLIC KEY-----\n";
-const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n\
-    MIIBbDCCAROgAwIBAgIUYGm+z9c5IlRr3capOSBu9mA3kgcwCgYIKoZIzj0EAwIw\n\
-    DDEKMAgGA1UEAwwBYTAeFw0yNjExMjIwMDI4MTJaFw0zNjExMTkwMDI4MTJaMAwx\n\
-    CjAIBgNVBAMMAWEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAARqJ8QvWcTbwlwJ\n\
-    BW2v6+SSNmgWjsVXXShg0CIiEqZPcj29G9FLx+LNRpNnzHo1EY7g14bLdkiBfm/H\n\
-    GhflkQ4Lo1MwUTAdBgNVHQ4EFgQUCpmQjWYCdbnxDSuO8AEwsf2yfq4wHwYDVR0j\n\
-    BBgwFoAUCpmQjWYCdbnxDSuO8AEwsf2yfq4wDwYDVR0TAQH/BAUwAwEB/zAKBggq\n\
-    hkjOPQQDAgNHADBEAiAoy5crs1OTbhys2rg73mNHLfZUT97MDg5u+wf6NW6o/AIg\n\
-    esAQUqK7s9jnlpJrIHIFPBfmTTKHG4vVfbyv84mPptQ=\n\
-    -----END CERTIFICATE-----\n";
-
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-
-// `SubjectPublicKeyInfo` up to the key bytes, written out from RFC 5480 and RFC 8410.
-const P256_PREFIX: &[u8] = &[
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
-const P384_PREFIX: &[u8] = &[
-    0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00,
-    0x22, 0x03, 0x62, 0x00,
-];
-const ED25519_PREFIX: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-
-fn p256_signer(seed: u8) -> p256::ecdsa::SigningKey {
-    p256::ecdsa::SigningKey::from_slice(&[seed; 32]).unwrap()
-}
-
-fn p384_signer(seed: u8) -> p384::ecdsa::SigningKey {
-    p384::ecdsa::SigningKey::from_slice(&[seed; 48]).unwrap()
-}
-
-fn ed25519_signer(seed: u8) -> ed25519_dalek::SigningKey {
-    ed25519_dalek::SigningKey::from_bytes(&[seed; 32])
-}
-
-fn pem(prefix: &[u8], key: &[u8]) -> String {
-    let body = base64([prefix, key].concat());
-    format!("-----BEGIN PUBLIC KEY-----\n{body}\n-----END PUBLIC KEY-----\n")
-}
-
-fn p256_pem(seed: u8) -> String {
-    pem(P256_PREFIX, p256_signer(seed).verifying_key().to_sec1_point(false).as_bytes())
-}
-
-fn p384_pem(seed: u8) -> String {
-    pem(P384_PREFIX, p384_signer(seed).verifying_key().to_sec1_point(false).as_bytes())
-}
-
-fn ed25519_pem(seed: u8) -> String {
-    pem(ED25519_PREFIX, ed25519_signer(seed).verifying_key().as_bytes())
-}
-
-fn key(pem: &str) -> EnvelopeKey {
-    EnvelopeKey::from_pem(pem).unwrap()
-}
-
-fn base64(bytes: impl AsRef<[u8]>) -> String {
-    BASE64_STANDARD.encode(bytes)
-}
 
 fn base16(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.chars().map(|digit| digit.to_digit(16).unwrap() as u8).collect();
@@ -175,7 +64,7 @@ fn payload() -> Vec<u8> {
 }
 
 /// The names of the keys that signed.
-fn signers(document: &Value, keys: &[(&str, &EnvelopeKey)]) -> Result<Vec<String>, EnvelopeError> {
+fn signers(document: &Value, keys: &[(&str, &PublicKey)]) -> Result<Vec<String>, EnvelopeError> {
     let envelope = Envelope::read(document)?;
     let verified = envelope.verify(keys)?;
     Ok(verified.signers.iter().map(|name| (*name).to_owned()).collect())
@@ -216,19 +105,23 @@ fn the_example_of_the_protocol_verifies() {
     // fixed width. Its payload type is none that is read here, so this starts below `Envelope`.
     let header = header("http://example.com/HelloWorld", b"hello world");
     assert_eq!(header, "DSSEv1 29 http://example.com/HelloWorld 11 ");
-    let message = Message { header, payload: b"hello world", sha256: OnceCell::new(), sha384: OnceCell::new() };
+    let message = Message::of(&[header.as_bytes(), b"hello world"]);
     // X and Y of the example, in hexadecimal behind the mark of an uncompressed point.
     let point = base16(
         "04\
          67cd390f77aa359cb08c2235f652270493a9ed832b0abcc01f70954c0390d238\
          0c782bd54e269125a44f4433aff1432ce94e12bca73aa67ac80cea12608ddf74",
     );
-    let key = EnvelopeKey::P256(p256::ecdsa::VerifyingKey::from_sec1_bytes(&point).unwrap());
+    let key = PublicKey::P256(p256::ecdsa::VerifyingKey::from_sec1_bytes(&point).unwrap());
     let signature =
         decode("sig", "A3JqsQGtVsJ2O2xqrI5IcnXip5GToJ3F+FnZ+O88SjtR6rDAajabZKciJTfUiHqJPcIAriEGAHTVeCUjW2JIZA==")
             .unwrap();
     assert!(key.verifies(&message, &signature));
-    assert!(!key.verifies(&Message::new(b"hello world"), &signature), "the payload's type is part of it");
+    let other = super::header(PAYLOAD_TYPE, b"hello world");
+    assert!(
+        !key.verifies(&Message::of(&[other.as_bytes(), b"hello world"]), &signature),
+        "the payload's type is part of it"
+    );
 }
 
 #[test]
@@ -526,92 +419,11 @@ fn payloads_that_are_no_json_are_refused() {
 }
 
 #[test]
-fn keys_are_read_however_their_pem_is_laid_out() {
-    assert!(matches!(key(FIXTURE_P256_KEY), EnvelopeKey::P256(_)));
-    assert!(matches!(key(FIXTURE_P384_KEY), EnvelopeKey::P384(_)));
-    assert!(matches!(key(FIXTURE_ED25519_KEY), EnvelopeKey::Ed25519(_)));
-    for text in [
-        FIXTURE_P384_KEY.replace('\n', "\r\n"),
-        format!("\n  {FIXTURE_P384_KEY}\n\n"),
-        FIXTURE_P384_KEY.replace('\n', "\n    "),
-        FIXTURE_P384_KEY.replace('\n', ""),
-    ] {
-        assert_eq!(key(&text), key(FIXTURE_P384_KEY));
-    }
-    assert_ne!(key(&p256_pem(1)), key(&p256_pem(2)));
-    let compressed = p256_signer(1).verifying_key().to_sec1_point(true);
-    let mut prefix = P256_PREFIX.to_vec();
-    prefix[1] = 0x39;
-    prefix[24] = 0x22;
-    assert_eq!(key(&pem(&prefix, compressed.as_bytes())), key(&p256_pem(1)), "a compressed point");
-}
-
-#[test]
-fn other_keys_are_refused() {
-    let mut off_curve = p256_signer(1).verifying_key().to_sec1_point(false).as_bytes().to_vec();
-    off_curve[64] ^= 1;
-    let mut off_curve_384 = p384_signer(1).verifying_key().to_sec1_point(false).as_bytes().to_vec();
-    off_curve_384[96] ^= 1;
-    let mut not_decodable = [0; 32];
-    not_decodable[0] = 2;
-    let mut identity = [0; 32];
-    identity[0] = 1;
-    // The prefix again with a NULL for parameters.
-    let with_parameters = [0x30, 0x2c, 0x30, 0x07, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x05, 0x00, 0x03, 0x21, 0x00];
-    let short = &ED25519_PREFIX[..ED25519_PREFIX.len() - 1];
-    let ed25519 = ed25519_signer(1).verifying_key().to_bytes();
-    let private = FIXTURE_P256_KEY.replace("PUBLIC KEY", "EC PRIVATE KEY");
-    let cases = [
-        ("nothing", String::new(), KeyError::NotPem),
-        ("a path", "/etc/cosign.pub".to_owned(), KeyError::NotPem),
-        ("text before", format!("my key: {FIXTURE_P256_KEY}"), KeyError::NotPem),
-        ("no end", FIXTURE_P256_KEY.replace("-----END", "END"), KeyError::NotPem),
-        ("two keys", FIXTURE_P256_KEY.repeat(2), KeyError::MoreThanOneBlock),
-        ("a certificate", CERTIFICATE.to_owned(), KeyError::Label("CERTIFICATE".to_owned())),
-        ("a private key", private, KeyError::PrivateKey),
-        ("RSA", RSA_KEY.to_owned(), KeyError::Rsa),
-        ("RSA-PSS", RSA_PSS_KEY.to_owned(), KeyError::Rsa),
-        ("RSA of PKCS #1", RSA_KEY.replace("PUBLIC KEY", "RSA PUBLIC KEY"), KeyError::Rsa),
-        ("P-521", P521_KEY.to_owned(), KeyError::Curve("1.3.132.0.35".to_owned())),
-        ("secp256k1", SECP256K1_KEY.to_owned(), KeyError::Curve("1.3.132.0.10".to_owned())),
-        ("a curve in numbers", EXPLICIT_P256_KEY.to_owned(), KeyError::UnnamedCurve),
-        ("Ed448", ED448_KEY.to_owned(), KeyError::Algorithm("1.3.101.113".to_owned())),
-        ("no base64", FIXTURE_P256_KEY.replace("MFkw", "MF?w"), KeyError::Malformed),
-        ("cut off", FIXTURE_P256_KEY.replace("jJP3w==", ""), KeyError::Malformed),
-        ("a byte too many", pem(ED25519_PREFIX, &[ed25519.as_slice(), &[0]].concat()), KeyError::Malformed),
-        ("unused bits", pem(&[short, &[1]].concat(), &[0; 32]), KeyError::Malformed),
-        ("parameters", pem(&with_parameters, &ed25519), KeyError::Malformed),
-        ("off P-256", pem(P256_PREFIX, &off_curve), KeyError::NotOnCurve("P-256")),
-        ("off P-384", pem(P384_PREFIX, &off_curve_384), KeyError::NotOnCurve("P-384")),
-        ("off Ed25519", pem(ED25519_PREFIX, &not_decodable), KeyError::NotOnCurve("Ed25519")),
-        ("low order", pem(ED25519_PREFIX, &identity), KeyError::Weak),
-    ];
-    for (name, pem, expected) in cases {
-        assert_eq!(EnvelopeKey::from_pem(&pem), Err(expected), "{name}");
-    }
-}
-
-#[test]
 fn errors_say_what_was_found_and_what_to_do() {
-    let cases = [
-        (
-            EnvelopeKey::from_pem(RSA_KEY).unwrap_err().to_string(),
-            "an RSA key can't verify an envelope here, since the RSA crate has an open timing advisory \
-             (RUSTSEC-2023-0071); use ECDSA P-256, P-384 or Ed25519",
-        ),
-        (
-            EnvelopeKey::from_pem(P521_KEY).unwrap_err().to_string(),
-            "the key is on the elliptic curve `P-521`, which isn't supported; use ECDSA P-256, P-384 or Ed25519",
-        ),
-        (
-            EnvelopeError::NotSigned(vec!["one".to_owned(), "two".to_owned()]).to_string(),
-            "no signature of the envelope was made with `one`, `two`; sign it with such a key, or add the key it \
-             was signed with",
-        ),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(text, expected);
-    }
+    let text = EnvelopeError::NotSigned(vec!["one".to_owned(), "two".to_owned()]).to_string();
+    let expected = "no signature of the envelope was made with `one`, `two`; sign it with such a key, or add the key it \
+                    was signed with";
+    assert_eq!(text, expected);
     let long = json!({ "payloadType": "é".repeat(1_000_000) });
     let text = Envelope::read(&long).unwrap_err().to_string();
     let expected = format!(

@@ -11,30 +11,27 @@
 //! [dsse]: https://github.com/secure-systems-lab/dsse/blob/v1.0.2/protocol.md
 //! [statement]: https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
 
-use std::cell::OnceCell;
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use ed25519_dalek::ed25519::signature::MultipartVerifier as _;
 use image_admission_untrusted::json::utf8;
 use image_admission_untrusted::spelling::{self, Misspelt};
-use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256, Sha384};
-use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
+
+use crate::key::{Message, PublicKey};
 
 /// The one payload type read here: in-toto's, for every version of its statement.
-pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 /// The most bytes a payload may have once decoded. It bounds hashing and parsing.
-pub(crate) const MAX_PAYLOAD_BYTES: usize = 5 * 1024 * 1024;
+pub const MAX_PAYLOAD_BYTES: usize = 5 * 1024 * 1024;
 
 /// The most signatures an envelope may have. Each is tried with each key, so this bounds the curve arithmetic.
-pub(crate) const MAX_SIGNATURES: usize = 16;
+pub const MAX_SIGNATURES: usize = 16;
 
 /// The most subjects a statement may have.
-pub(crate) const MAX_SUBJECTS: usize = 1_000;
+pub const MAX_SUBJECTS: usize = 1_000;
 
 /// The most characters of a document's string in an error.
 const MAX_SHOWN_CHARS: usize = 100;
@@ -42,216 +39,15 @@ const MAX_SHOWN_CHARS: usize = 100;
 /// The values of `_type` that name a statement layout read here. v1 changed nothing in the fields used below.
 const STATEMENT_TYPES: [&str; 2] = ["https://in-toto.io/Statement/v0.1", "https://in-toto.io/Statement/v1"];
 
-const PEM_LABEL: &str = "PUBLIC KEY";
-
-// RFC 8017 (the first, and RSASSA-PSS for the second), RFC 5480 and RFC 8410.
-const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
-const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
-const ELLIPTIC_CURVE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-const CURVE_P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
-const CURVE_P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
-const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
-
 // The padding is optional, because signers differ; everything else is strict.
 const BASE64: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-static BASE64_STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, BASE64);
+pub(crate) static BASE64_STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, BASE64);
 static BASE64_URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, BASE64);
-
-/// A public key that envelopes are verified with. Two keys are equal if they are the same point of the same curve,
-/// however their PEM was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EnvelopeKey {
-    /// ECDSA on NIST P-256, over SHA-256.
-    P256(p256::ecdsa::VerifyingKey),
-    /// ECDSA on NIST P-384, over SHA-384 or SHA-256.
-    P384(p384::ecdsa::VerifyingKey),
-    /// Ed25519 as in RFC 8032, not pre-hashed.
-    Ed25519(ed25519_dalek::VerifyingKey),
-}
-
-impl EnvelopeKey {
-    /// Reads one key from PEM: a single `-----BEGIN PUBLIC KEY-----` block (a `SubjectPublicKeyInfo`, what
-    /// `cosign generate-key-pair` and `openssl pkey -pubout` write), with nothing but white space around it.
-    ///
-    /// # Errors
-    ///
-    /// A [`KeyError`] for anything else: other PEM blocks, RSA, other curves and algorithms, and key bytes that are no
-    /// usable point of their curve.
-    pub(crate) fn from_pem(pem: &str) -> Result<Self, KeyError> {
-        let der = public_key_block(pem)?;
-        let key = SubjectPublicKeyInfoRef::try_from(der.as_slice()).map_err(|_| KeyError::Malformed)?;
-        let bytes = key.subject_public_key.as_bytes().ok_or(KeyError::Malformed)?;
-        match key.algorithm.oid {
-            ELLIPTIC_CURVE => {
-                // Curves spelled out in numbers instead of named are refused: a signer could choose weak ones.
-                let curve = key.algorithm.parameters_oid().map_err(|_| KeyError::UnnamedCurve)?;
-                match curve {
-                    CURVE_P256 => p256::ecdsa::VerifyingKey::from_sec1_bytes(bytes)
-                        .map(Self::P256)
-                        .map_err(|_| KeyError::NotOnCurve("P-256")),
-                    CURVE_P384 => p384::ecdsa::VerifyingKey::from_sec1_bytes(bytes)
-                        .map(Self::P384)
-                        .map_err(|_| KeyError::NotOnCurve("P-384")),
-                    other => Err(KeyError::Curve(other.to_string())),
-                }
-            }
-            ED25519 => {
-                // RFC 8410, section 3: the parameters must be absent.
-                if key.algorithm.parameters.is_some() {
-                    return Err(KeyError::Malformed);
-                }
-                let key = bytes
-                    .try_into()
-                    .ok()
-                    .and_then(|bytes| ed25519_dalek::VerifyingKey::from_bytes(bytes).ok())
-                    .ok_or(KeyError::NotOnCurve("Ed25519"))?;
-                // Anybody can make a signature that such a key accepts for almost every message. With these keys out,
-                // plain verification is as good as the library's strict one, which can't take a message in parts.
-                if key.is_weak() { Err(KeyError::Weak) } else { Ok(Self::Ed25519(key)) }
-            }
-            RSA | RSA_PSS => Err(KeyError::Rsa),
-            other => Err(KeyError::Algorithm(other.to_string())),
-        }
-    }
-
-    /// Whether `signature` is this key's signature of `message`.
-    ///
-    /// An ECDSA signature is the DER of `r` and `s` (written by cosign, go-securesystemslib and the key management services), or
-    /// the two numbers at fixed width one after the other (in the protocol's own example and reference implementation). DSSE leaves
-    /// the choice open, and neither can be taken for the other. Reading the second form as well accepts nothing that the key's
-    /// holder didn't sign.
-    fn verifies(&self, message: &Message<'_>, signature: &[u8]) -> bool {
-        match self {
-            Self::P256(key) => p256::ecdsa::Signature::from_der(signature)
-                .or_else(|_| p256::ecdsa::Signature::from_slice(signature))
-                .is_ok_and(|signature| key.verify_prehash(message.sha256(), &signature).is_ok()),
-            // SHA-384 is the hash that belongs to the curve, and cosign 2.6 and later sign with it. Up to 2.5 cosign signed with
-            // SHA-256 whatever the curve (`LoadPrivateKey` named `crypto.SHA256`), and `cosign verify-attestation --key` still
-            // verifies with that in 3.1 (sigstore/cosign issue 5092). Both are in registries, so both are tried. SHA-256 is not
-            // weak: it only gives up the curve's margin over 128 bits.
-            Self::P384(key) => p384::ecdsa::Signature::from_der(signature)
-                .or_else(|_| p384::ecdsa::Signature::from_slice(signature))
-                .is_ok_and(|signature| {
-                    key.verify_prehash(message.sha384(), &signature).is_ok()
-                        || key.verify_prehash(message.sha256(), &signature).is_ok()
-                }),
-            // Pre-hashed Ed25519 is not tried: cosign 2.6 and later sign with it if given an imported Ed25519 key, but
-            // their own `verify-attestation --key` verifies the plain form (sigstore/cosign pull request 5074).
-            Self::Ed25519(key) => ed25519_dalek::Signature::from_slice(signature)
-                .is_ok_and(|signature| key.multipart_verify(&message.parts(), &signature).is_ok()),
-        }
-    }
-}
-
-/// The bytes between the armour of the one `PUBLIC KEY` block in `pem`.
-fn public_key_block(pem: &str) -> Result<Vec<u8>, KeyError> {
-    let rest = pem.trim().strip_prefix("-----BEGIN ").ok_or(KeyError::NotPem)?;
-    let (label, rest) = rest.split_once("-----").ok_or(KeyError::NotPem)?;
-    match label {
-        PEM_LABEL => {}
-        label if label.ends_with("PRIVATE KEY") => return Err(KeyError::PrivateKey),
-        "RSA PUBLIC KEY" => return Err(KeyError::Rsa),
-        other => return Err(KeyError::Label(shown(other))),
-    }
-    let (body, rest) = rest.split_once("-----END PUBLIC KEY-----").ok_or(KeyError::NotPem)?;
-    if !rest.is_empty() {
-        return Err(KeyError::MoreThanOneBlock);
-    }
-    let body: String = body.split_ascii_whitespace().collect();
-    BASE64_STANDARD.decode(body).map_err(|_| KeyError::Malformed)
-}
-
-/// Why a string is no key that envelopes can be verified with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum KeyError {
-    /// There is no complete PEM block, or there is text before it.
-    NotPem,
-    /// There is text after the first PEM block.
-    MoreThanOneBlock,
-    /// The PEM block is of another kind, such as a certificate. Holds its label.
-    Label(String),
-    /// The PEM block is a private key, which belongs nowhere near a verifier.
-    PrivateKey,
-    /// The base64, the DER or the structure is broken.
-    Malformed,
-    /// An RSA key.
-    Rsa,
-    /// An elliptic curve that isn't read here. Holds its object identifier.
-    Curve(String),
-    /// The curve is given by its numbers instead of its name.
-    UnnamedCurve,
-    /// The key bytes aren't a point of the curve they name.
-    NotOnCurve(&'static str),
-    /// An Ed25519 key of low order, which signatures can be made for without a private key.
-    Weak,
-    /// An algorithm that isn't read here. Holds its object identifier.
-    Algorithm(String),
-}
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotPem => formatter.write_str(
-                "the key is not PEM; give the whole block from `-----BEGIN PUBLIC KEY-----` to \
-                 `-----END PUBLIC KEY-----`",
-            ),
-            Self::MoreThanOneBlock => {
-                formatter.write_str("there is text after the key's PEM block; give each key on its own")
-            }
-            Self::Label(label) => write!(
-                formatter,
-                "the PEM block is a `{label}`, not a `{PEM_LABEL}`; give the public key itself (of a certificate: \
-                 `openssl x509 -pubkey -noout`)"
-            ),
-            Self::PrivateKey => formatter.write_str(
-                "the PEM block is a private key; give the public key (`openssl pkey -pubout`), and replace the private \
-                 key if others could read it here",
-            ),
-            Self::Malformed => formatter
-                .write_str("the key's PEM block holds no readable public key; write it again (`openssl pkey -pubout`)"),
-            Self::Rsa => formatter.write_str(
-                "an RSA key can't verify an envelope here, since the RSA crate has an open timing advisory \
-                 (RUSTSEC-2023-0071); use ECDSA P-256, P-384 or Ed25519",
-            ),
-            Self::Curve(curve) => write!(
-                formatter,
-                "the key is on the elliptic curve `{}`, which isn't supported; use ECDSA P-256, P-384 or Ed25519",
-                curve_name(curve)
-            ),
-            Self::UnnamedCurve => formatter.write_str(
-                "the key doesn't name its elliptic curve; write it again with a named curve \
-                 (`openssl pkey -pubout -ec_param_enc named_curve`)",
-            ),
-            Self::NotOnCurve(curve) => {
-                write!(formatter, "the key is no valid `{curve}` key; write it again from its private key")
-            }
-            Self::Weak => formatter.write_str(
-                "the Ed25519 key is of low order: anybody could sign for it; use a key from a key generator",
-            ),
-            Self::Algorithm(algorithm) => write!(
-                formatter,
-                "the key's algorithm `{algorithm}` isn't supported; use ECDSA P-256, P-384 or Ed25519"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
-
-/// The usual name of a curve that people do try, or its object identifier.
-fn curve_name(identifier: &str) -> &str {
-    match identifier {
-        "1.3.132.0.35" => "P-521",
-        "1.3.132.0.33" => "P-224",
-        "1.3.132.0.10" => "secp256k1",
-        other => other,
-    }
-}
 
 /// A DSSE envelope with an in-toto payload: taken apart, but not verified. Nothing in it can be trusted or read yet.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Envelope {
+pub struct Envelope {
     payload: Vec<u8>,
     signatures: Vec<Vec<u8>>,
 }
@@ -278,7 +74,7 @@ impl Envelope {
     /// An [`EnvelopeError`] if a field is missing or of another type, if a key is one that other parsers take for a field,
     /// if the payload's type isn't [`PAYLOAD_TYPE`], if
     /// some base64 is broken, or if there is more than [`MAX_PAYLOAD_BYTES`] or [`MAX_SIGNATURES`].
-    pub(crate) fn read(document: &Value) -> Result<Self, EnvelopeError> {
+    pub fn read(document: &Value) -> Result<Self, EnvelopeError> {
         let envelope = document.as_object().ok_or_else(|| EnvelopeError::shape("the envelope", "an object"))?;
         spelling::check(envelope, &["payloadType", "payload", "signatures"])?;
         let payload_type = text(envelope, "payloadType")?;
@@ -318,8 +114,9 @@ impl Envelope {
     /// # Errors
     ///
     /// [`EnvelopeError::NotSigned`] if none of the keys made any of the signatures, or if there is no key.
-    pub(crate) fn verify<'a>(&'a self, keys: &[(&'a str, &EnvelopeKey)]) -> Result<Verified<'a>, EnvelopeError> {
-        let message = Message::new(&self.payload);
+    pub fn verify<'a>(&'a self, keys: &[(&'a str, &PublicKey)]) -> Result<Verified<'a>, EnvelopeError> {
+        let header = header(PAYLOAD_TYPE, &self.payload);
+        let message = Message::of(&[header.as_bytes(), &self.payload]);
         let signers: Vec<&str> = keys
             .iter()
             .filter(|(_, key)| self.signatures.iter().any(|signature| key.verifies(&message, signature)))
@@ -334,7 +131,7 @@ impl Envelope {
 
 /// An envelope that at least one trusted key signed. Only [`Envelope::verify`] makes one.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Verified<'a> {
+pub struct Verified<'a> {
     payload: &'a [u8],
     signers: Vec<&'a str>,
 }
@@ -358,7 +155,7 @@ impl Verified<'_> {
     /// a key twice), if a key is one that other parsers take for a field that is read here,
     /// if `_type` names no statement layout known here, if `predicateType` is missing or empty, or if `subject` is
     /// missing, empty, longer than [`MAX_SUBJECTS`], without any `sha256`, or has a `sha256` that is none.
-    pub(crate) fn statement(&self) -> Result<Statement, EnvelopeError> {
+    pub fn statement(&self) -> Result<Statement, EnvelopeError> {
         let json: Value = utf8(self.payload)
             .and_then(spelling::from_str)
             .map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
@@ -409,19 +206,19 @@ fn subjects(subjects: &[Value]) -> Result<Vec<String>, EnvelopeError> {
 
 /// An in-toto statement that a trusted key signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Statement {
+pub struct Statement {
     /// What kind of claim this is, such as `https://slsa.dev/provenance/v1`. Never empty.
-    pub(crate) predicate_type: String,
+    pub predicate_type: String,
     /// What the claim is about: `sha256:` and 64 lower-case hexadecimal digits for every subject that has such a
     /// digest, in the statement's order. Never empty.
-    pub(crate) subjects: Vec<String>,
+    pub subjects: Vec<String>,
     /// The whole statement, its predicate included.
-    pub(crate) json: Value,
+    pub json: Value,
 }
 
 /// Why a document is no envelope, why nobody trusted signed it, or why what they signed is no statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum EnvelopeError {
+pub enum EnvelopeError {
     /// A field is missing or of another type. Holds the field and what it has to be.
     Shape(&'static str, &'static str),
     /// The payload is of another type. Holds it.
@@ -516,40 +313,13 @@ impl fmt::Display for EnvelopeError {
 
 impl std::error::Error for EnvelopeError {}
 
-/// The bytes that a signature of a payload is made over. Each hash is computed once, however many signatures and keys are tried.
-struct Message<'a> {
-    header: String,
-    payload: &'a [u8],
-    sha256: OnceCell<[u8; 32]>,
-    sha384: OnceCell<[u8; 48]>,
-}
-
-impl<'a> Message<'a> {
-    fn new(payload: &'a [u8]) -> Self {
-        Self { header: header(PAYLOAD_TYPE, payload), payload, sha256: OnceCell::new(), sha384: OnceCell::new() }
-    }
-
-    /// The encoding in two parts, so that the payload needn't be copied behind its header.
-    fn parts(&self) -> [&[u8]; 2] {
-        [self.header.as_bytes(), self.payload]
-    }
-
-    fn sha256(&self) -> &[u8] {
-        self.sha256.get_or_init(|| Sha256::new_with_prefix(&self.header).chain_update(self.payload).finalize().into())
-    }
-
-    fn sha384(&self) -> &[u8] {
-        self.sha384.get_or_init(|| Sha384::new_with_prefix(&self.header).chain_update(self.payload).finalize().into())
-    }
-}
-
 /// DSSE's pre-authentication encoding up to the payload itself: both lengths are in bytes.
 fn header(payload_type: &str, payload: &[u8]) -> String {
     format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len())
 }
 
 /// The bytes of a Base64 string, in either alphabet.
-pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     decode("", text).ok()
 }
 
