@@ -616,4 +616,4 @@ impl fmt::Display for ChainError {
 impl std::error::Error for ChainError {}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
