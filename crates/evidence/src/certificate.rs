@@ -21,6 +21,8 @@ use x509_cert::TbsCertificate;
 use x509_cert::certificate::Version;
 use x509_cert::ext::Extension;
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
+use x509_cert::name::Name;
+use x509_cert::serial_number::SerialNumber;
 use x509_cert::time::Time;
 
 use crate::dsse::BASE64_STANDARD;
@@ -243,6 +245,11 @@ impl Certificate {
     pub(crate) fn name(&self) -> String {
         let subject = self.subject();
         if subject.is_empty() { format!("serial number {}", self.serial_number()) } else { cut(&subject, 100) }
+    }
+
+    /// Whether this authority issued it with this serial number, by what it says itself.
+    pub(crate) fn is_issued_as(&self, issuer: &Name, serial_number: &SerialNumber) -> bool {
+        self.content.issuer() == issuer && self.content.serial_number() == serial_number
     }
 
     /// Whether it is its own issuer by name.

@@ -16,3 +16,4 @@
 pub mod certificate;
 pub mod dsse;
 pub mod key;
+pub mod timestamp;
