@@ -16,4 +16,5 @@
 pub mod certificate;
 pub mod dsse;
 pub mod key;
+pub mod notary;
 pub mod timestamp;

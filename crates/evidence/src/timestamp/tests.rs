@@ -189,7 +189,12 @@ fn what_a_token_may_have() {
     let named = Authority { leaf: Some(stamper().made()), ..trusting(root().made()) };
     let stamp = |earlier: i64, later: i64| {
         let second = |offset: i64| Timestamp(NOON.0 + offset);
-        Ok(Stamp { time: NOON, earliest: second(-earlier), latest: second(later) })
+        Ok(Stamp {
+            time: NOON,
+            earliest: second(-earlier),
+            latest: second(later),
+            chain: vec![stamper().made(), root().made()],
+        })
     };
     let accuracy = |parts: &[Vec<u8>]| sequence(parts);
     for (draft, earlier, later) in [
