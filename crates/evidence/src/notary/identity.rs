@@ -204,7 +204,7 @@ impl std::error::Error for IdentityError {}
 
 /// Why a string names no certificate. Holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevokedError(String);
+pub struct RevokedError(pub String);
 
 impl fmt::Display for RevokedError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

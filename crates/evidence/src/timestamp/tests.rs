@@ -92,11 +92,11 @@ struct Draft {
     key: u8,
 }
 
-fn root() -> CertificateDraft {
+pub(crate) fn root() -> CertificateDraft {
     CertificateDraft::authority("root", 1, "root", 1)
 }
 
-fn stamper() -> CertificateDraft {
+pub(crate) fn stamper() -> CertificateDraft {
     CertificateDraft::time_stamper("stamper", 2, "root", 1)
 }
 
@@ -138,6 +138,12 @@ fn draft() -> Draft {
         signing_certificate: signing_certificate(&stamper()),
         key: 2,
     }
+}
+
+/// A token over a message at NOON, with an accuracy in seconds, by an authority whose root is `root`.
+pub(crate) fn token(message: &[u8], accuracy: u8) -> Vec<u8> {
+    let rest = sequence(&[tlv(0x02, [accuracy])]);
+    Draft { status: None, imprint: imprint(SHA256, &Sha256::digest(message)), rest, ..draft() }.der()
 }
 
 impl Draft {
