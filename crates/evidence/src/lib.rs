@@ -15,3 +15,4 @@
 
 pub mod dsse;
 pub mod key;
+pub mod sigstore;
