@@ -13,6 +13,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
+pub mod certificate;
 pub mod dsse;
 pub mod key;
 pub mod sigstore;
