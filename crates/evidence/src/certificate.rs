@@ -245,8 +245,23 @@ impl Certificate {
         if subject.is_empty() { format!("serial number {}", self.serial_number()) } else { cut(&subject, 100) }
     }
 
+    /// What its issuer signed.
+    pub(crate) fn signed_part(&self) -> &[u8] {
+        &self.signed_part
+    }
+
+    /// The DER of its `SubjectPublicKeyInfo`.
+    pub(crate) fn key_info(&self) -> Result<Vec<u8>, der::Error> {
+        self.content.subject_public_key_info().to_der()
+    }
+
+    /// Whether it may certify others.
+    pub(crate) fn is_authority(&self) -> bool {
+        self.basic_constraints.as_ref().is_some_and(|constraints| constraints.ca)
+    }
+
     /// Whether it is its own issuer by name.
-    fn is_self_issued(&self) -> bool {
+    pub(crate) fn is_self_issued(&self) -> bool {
         self.content.issuer() == self.content.subject()
     }
 }

@@ -17,3 +17,4 @@ pub mod certificate;
 pub mod dsse;
 pub mod key;
 pub mod sigstore;
+pub mod timestamp;

@@ -14,6 +14,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 
 pub(super) use body::{Content, Signer};
+pub(super) use proof::MAX_HASHES;
 
 use crate::certificate::hex;
 use crate::dsse::BASE64_STANDARD;
@@ -170,6 +171,3 @@ impl std::error::Error for EntryError {}
 pub(super) fn shown(log_id: &[u8]) -> String {
     cut(&hex(log_id), 64)
 }
-
-#[cfg(test)]
-mod tests;
