@@ -21,6 +21,8 @@ use x509_cert::TbsCertificate;
 use x509_cert::certificate::Version;
 use x509_cert::ext::Extension;
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
+use x509_cert::name::Name;
+use x509_cert::serial_number::SerialNumber;
 use x509_cert::time::Time;
 
 use crate::dsse::BASE64_STANDARD;
@@ -258,6 +260,11 @@ impl Certificate {
     /// Whether it may certify others.
     pub(crate) fn is_authority(&self) -> bool {
         self.basic_constraints.as_ref().is_some_and(|constraints| constraints.ca)
+    }
+
+    /// Whether this authority issued it with this serial number, by what it says itself.
+    pub(crate) fn is_issued_as(&self, issuer: &Name, serial_number: &SerialNumber) -> bool {
+        self.content.issuer() == issuer && self.content.serial_number() == serial_number
     }
 
     /// Whether it is its own issuer by name.
@@ -631,4 +638,4 @@ impl fmt::Display for ChainError {
 impl std::error::Error for ChainError {}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -62,7 +62,8 @@ fn answer(case: &Path, suite: &Path) -> Result<(), String> {
     }
     let signed = bundle.verify_by_root(&root, &digest).map_err(|error| error.to_string())?;
     let Identity { subject, issuer, .. } = signed.identity.unwrap();
-    let wanted = |name: &str, default: &str| read(name).map_or_else(|| default.to_owned(), |text| text.trim().to_owned());
+    let wanted =
+        |name: &str, default: &str| read(name).map_or_else(|| default.to_owned(), |text| text.trim().to_owned());
     if subject == wanted("identity", IDENTITY) && issuer == wanted("issuer", ISSUER) {
         Ok(())
     } else {

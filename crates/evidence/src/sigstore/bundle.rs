@@ -106,9 +106,8 @@ impl Version {
         match media_type {
             "application/vnd.dev.sigstore.bundle+json;version=0.1" => Ok(Self::V01),
             "application/vnd.dev.sigstore.bundle+json;version=0.2" => Ok(Self::V02),
-            "application/vnd.dev.sigstore.bundle+json;version=0.3" | "application/vnd.dev.sigstore.bundle.v0.3+json" => {
-                Ok(Self::V03)
-            }
+            "application/vnd.dev.sigstore.bundle+json;version=0.3"
+            | "application/vnd.dev.sigstore.bundle.v0.3+json" => Ok(Self::V03),
             other => Err(BundleError::MediaType(cut(other, 100))),
         }
     }

@@ -52,7 +52,10 @@ impl<'de> Deserialize<'de> for Number {
             fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
                 let digits = text.bytes().all(|byte| byte.is_ascii_digit());
                 let number = digits.then(|| text.parse().ok()).flatten();
-                number.map_or_else(|| Err(E::custom("a string is not a number from 0 to 2^63 - 1")), |n| self.visit_u64(n))
+                number.map_or_else(
+                    || Err(E::custom("a string is not a number from 0 to 2^63 - 1")),
+                    |n| self.visit_u64(n),
+                )
             }
         }
         deserializer.deserialize_any(Digits)

@@ -20,10 +20,8 @@ pub const MAX_TRUST_ROOT_BYTES: usize = 1024 * 1024;
 /// The most authorities, and the most logs, of each kind.
 pub const MAX_AUTHORITIES: usize = 64;
 
-const MEDIA_TYPES: [&str; 2] = [
-    "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
-    "application/vnd.dev.sigstore.trustedroot.v0.2+json",
-];
+const MEDIA_TYPES: [&str; 2] =
+    ["application/vnd.dev.sigstore.trustedroot+json;version=0.1", "application/vnd.dev.sigstore.trustedroot.v0.2+json"];
 
 /// Who is trusted to certify signers, to log signatures and certificates, and to tell the time, each within its validity.
 #[derive(Clone, Debug)]
@@ -222,8 +220,7 @@ impl Authority {
             return Err(TrustRootError::NoCertificate(name()));
         }
         let certificates = each("certificates", certificates, |certificate| {
-            Certificate::from_der(&certificate.raw_bytes.0)
-                .map_err(|error| TrustRootError::Certificate(name(), error))
+            Certificate::from_der(&certificate.raw_bytes.0).map_err(|error| TrustRootError::Certificate(name(), error))
         })?;
         Ok((certificates, validity(self.valid_for)?))
     }
@@ -270,7 +267,10 @@ impl fmt::Display for TrustRootError {
                 "the trust root has more than `{MAX_TRUST_ROOT_BYTES}` bytes; give one `trusted_root.json`"
             ),
             Self::Json(reason) => {
-                write!(formatter, "the trust root is no `trusted_root.json`: `{reason}`; give one document as it was published")
+                write!(
+                    formatter,
+                    "the trust root is no `trusted_root.json`: `{reason}`; give one document as it was published"
+                )
             }
             Self::MediaType(found) => {
                 let [old, new] = MEDIA_TYPES;

@@ -46,9 +46,10 @@ pub(super) fn compare(entry: &Entry, signer: Signer<'_>, content: Content<'_>) -
         return Err(BodyError::OtherSigner);
     }
     let is_same = match (logged.subject, content) {
-        (Subject::Message(Hash::Sha256, logged) | Subject::Signed(Hash::Sha256, logged), Content::Message { digest, .. }) => {
-            logged == digest
-        }
+        (
+            Subject::Message(Hash::Sha256, logged) | Subject::Signed(Hash::Sha256, logged),
+            Content::Message { digest, .. },
+        ) => logged == digest,
         (Subject::Signed(hash, logged), Content::Envelope { envelope, .. }) => logged == envelope.digest(hash),
         (Subject::Payload(Hash::Sha256, logged), Content::Envelope { envelope, .. }) => {
             logged == Sha256::digest(envelope.payload()).as_slice()
@@ -357,21 +358,30 @@ impl BodyError {
 impl fmt::Display for BodyError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Json(reason) => write!(formatter, "the log entry's `canonicalizedBody` can't be read: `{reason}`; sign again"),
+            Self::Json(reason) => {
+                write!(formatter, "the log entry's `canonicalizedBody` can't be read: `{reason}`; sign again")
+            }
             Self::Kind(kind) => write!(
                 formatter,
                 "the log entry is of the kind `{kind}`; only `hashedrekord` and `dsse` 0.0.1 and 0.0.2, and `intoto` 0.0.2 are read, and \
                  `kindVersion` must say the same"
             ),
             Self::OtherKind(kind) => {
-                write!(formatter, "the log entry is a `{}`, which is not for what the bundle has; sign again", cut(kind, 100))
+                write!(
+                    formatter,
+                    "the log entry is a `{}`, which is not for what the bundle has; sign again",
+                    cut(kind, 100)
+                )
             }
-            Self::SignatureCount(count) => write!(formatter, "the log entry has `{count}` signatures; only entries with one are read"),
+            Self::SignatureCount(count) => {
+                write!(formatter, "the log entry has `{count}` signatures; only entries with one are read")
+            }
             Self::Hash(found) => write!(formatter, "the log entry has a digest by `{found}`; sign again with SHA-256"),
-            Self::OtherSignature => formatter.write_str("the log entry is about another signature; the bundle was put together of several"),
-            Self::OtherSigner => {
-                formatter.write_str("the log entry is about another certificate or key; the bundle was put together of several")
+            Self::OtherSignature => {
+                formatter.write_str("the log entry is about another signature; the bundle was put together of several")
             }
+            Self::OtherSigner => formatter
+                .write_str("the log entry is about another certificate or key; the bundle was put together of several"),
             Self::OtherContent => {
                 formatter.write_str("the log entry is about other content; the bundle was put together of several")
             }

@@ -72,12 +72,11 @@ impl fmt::Display for ProofError {
                 formatter,
                 "the log entry's `inclusionProof` is for entry `{index}` of a tree with `{size}` entries; the bundle was changed"
             ),
-            Self::Length => formatter.write_str(
-                "the log entry's `inclusionProof` has too few hashes or too many; the bundle was changed",
-            ),
-            Self::Root => formatter.write_str(
-                "the log entry is not in the tree that its log signed; the bundle was changed",
-            ),
+            Self::Length => formatter
+                .write_str("the log entry's `inclusionProof` has too few hashes or too many; the bundle was changed"),
+            Self::Root => {
+                formatter.write_str("the log entry is not in the tree that its log signed; the bundle was changed")
+            }
         }
     }
 }
