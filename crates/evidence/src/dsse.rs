@@ -340,17 +340,12 @@ fn header(payload_type: &str, payload: &[u8]) -> String {
     format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len())
 }
 
-/// The bytes of a Base64 string, in either alphabet.
-pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    decode("", text).ok()
-}
-
 fn decode(field: &'static str, text: &str) -> Result<Vec<u8>, EnvelopeError> {
-    base64(text).ok_or(EnvelopeError::Base64(field))
+    decode_base64(text).ok_or(EnvelopeError::Base64(field))
 }
 
-/// Base64 as protobuf's JSON has it: of either alphabet, with or without padding.
-pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
+/// The bytes of base64, of either alphabet, with or without padding. Protobuf's JSON has it so, too.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     // The two alphabets differ in two characters; a string without them is the same in both.
     let engine = if text.contains(['-', '_']) { &BASE64_URL_SAFE } else { &BASE64_STANDARD };
     engine.decode(text).ok()

@@ -214,3 +214,6 @@ impl TrustRoot {
         Err(reason)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -533,4 +533,4 @@ impl fmt::Display for TimestampError {
 impl std::error::Error for TimestampError {}
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -41,7 +41,7 @@ fn name(common: &str) -> Vec<u8> {
     sequence(&[attribute("2.5.4.10", "Team, Inc."), attribute("2.5.4.3", common)])
 }
 
-fn extension(identifier: &str, critical: bool, value: Vec<u8>) -> Vec<u8> {
+pub(crate) fn extension(identifier: &str, critical: bool, value: Vec<u8>) -> Vec<u8> {
     let critical = if critical { tlv(0x01, [0xff]) } else { Vec::new() };
     sequence(&[oid(identifier), critical, tlv(0x04, value)])
 }
@@ -104,7 +104,7 @@ impl Draft {
         self
     }
 
-    fn and(mut self, extension: Vec<u8>) -> Self {
+    pub(crate) fn and(mut self, extension: Vec<u8>) -> Self {
         self.extensions.push(extension);
         self
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use crate::dsse::base64;
+use crate::dsse::decode_base64;
 
 /// Bytes, written in base64.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl<'de> Deserialize<'de> for Bytes {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Bytes, E> {
-                base64(text).map(Bytes).ok_or_else(|| E::custom("a string is not base64, or was cut off"))
+                decode_base64(text).map(Bytes).ok_or_else(|| E::custom("a string is not base64, or was cut off"))
             }
         }
         deserializer.deserialize_str(Base64)

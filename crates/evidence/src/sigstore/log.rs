@@ -171,3 +171,6 @@ impl std::error::Error for EntryError {}
 pub(super) fn shown(log_id: &[u8]) -> String {
     cut(&hex(log_id), 64)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -58,8 +58,8 @@ pub(super) struct CertificateAuthority {
 /// When something is trusted, both ends included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validity {
-    from: Option<Timestamp>,
-    until: Option<Timestamp>,
+    pub(super) from: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
 }
 
 impl Validity {

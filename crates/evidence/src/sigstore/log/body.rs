@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::certificate::{Certificate, hex};
-use crate::dsse::{Envelope, base64};
+use crate::dsse::{Envelope, decode_base64};
 use crate::key::{Hash, PublicKey};
 use crate::sigstore::json::Bytes;
 use crate::sigstore::log::Entry;
@@ -128,7 +128,7 @@ fn read(entry: &Entry) -> Result<Logged, BodyError> {
             let (hash, digest) = spec.content.payload_hash.read()?;
             let signature = only(spec.content.envelope.signatures)?;
             // What the log took was base64 already.
-            let bytes = std::str::from_utf8(&signature.sig.0).ok().and_then(base64);
+            let bytes = std::str::from_utf8(&signature.sig.0).ok().and_then(decode_base64);
             Ok(Logged {
                 subject: Subject::Payload(hash, digest),
                 signature: bytes.ok_or(BodyError::OtherSignature)?,
