@@ -7,9 +7,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::log::tests::Tree;
 use super::*;
-use crate::certificate::tests::{Draft as CertificateDraft, NOON, extension, sequence, tlv};
+use crate::certificate::tests::{Draft as CertificateDraft, NOON, extension, oid, sequence, tlv};
 use crate::certificate::{CertificateError, ChainError};
 use crate::dsse::EnvelopeError;
+use crate::key::KeyError;
 use crate::key::tests::{P256_PREFIX, base64, ed25519_signer, key, p256_pem, p256_signer};
 use crate::timestamp::TimestampError;
 use crate::timestamp::tests::token;
@@ -698,4 +699,158 @@ fn claims_are_read_and_not_proven() {
     assert_eq!(claims.predicate_type.as_deref(), Some("https://slsa.dev/provenance/v1"));
     let none = Claims { identity: None, predicate_type: None };
     assert_eq!(Bundle::read(&Draft { certificate: None, ..message() }.json()).unwrap().claims(), none);
+}
+
+#[test]
+fn what_a_certificate_says_of_its_signer() {
+    const UTF8: u8 = 0x0c;
+    let base = || CertificateDraft::signer("", SIGNER, "root", ROOT);
+    let names = |names: Vec<u8>| extension("2.5.29.17", true, sequence(&[names]));
+    let uri = || names(tlv(0x86, SUBJECT));
+    let issuer = || extension("1.3.6.1.4.1.57264.1.8", false, tlv(UTF8, ISSUER));
+    let user =
+        |identifier: &str| names(tlv(0xa0, [oid(identifier), tlv(0xa0, tlv(UTF8, "team!example.com"))].concat()));
+    let plain = |text: &str| extension("1.3.6.1.4.1.57264.1.1", false, text.into());
+    for (certificate, expected) in [
+        (base().and(uri()).and(issuer()), Ok(SUBJECT)),
+        (base().and(uri()).and(plain(ISSUER)), Ok(SUBJECT)),
+        (base().and(names(tlv(0x81, "team@example.com"))).and(issuer()), Ok("team@example.com")),
+        (base().and(user("1.3.6.1.4.1.57264.1.7")).and(issuer()), Ok("team!example.com")),
+        (base().and(user("1.3.6.1.4.1.57264.1.9")).and(issuer()), Err(IdentityError::NoSubject)),
+        (base().and(names(tlv(0x82, "example.com"))).and(issuer()), Err(IdentityError::NoSubject)),
+        (base().and(issuer()), Err(IdentityError::NoSubject)),
+        (
+            base().and(names([tlv(0x86, SUBJECT), tlv(0x86, "https://example.com")].concat())).and(issuer()),
+            Err(IdentityError::Subjects(2)),
+        ),
+        (base().and(uri()), Err(IdentityError::NoIssuer)),
+        (base().and(uri()).and(issuer()).and(plain("https://other.example.com")), Err(IdentityError::Issuers)),
+        (base().and(uri()).and(plain("\u{e9}")).and(issuer()), Err(IdentityError::Issuers)),
+        (
+            base().and(uri()).and(extension("1.3.6.1.4.1.57264.1.8", false, ISSUER.into())),
+            Err(IdentityError::Text("issuer")),
+        ),
+        (
+            base().and(uri()).and(issuer()).and(extension("1.3.6.1.4.1.57264.1.6", false, vec![0xff])),
+            Err(IdentityError::Text("githubWorkflowRef")),
+        ),
+        (
+            base().and(uri()).and(issuer()).and(extension("1.3.6.1.4.1.57264.1.12", false, tlv(0x16, "a"))),
+            Err(IdentityError::Text("sourceRepositoryURI")),
+        ),
+    ] {
+        let found = Identity::of(&certificate.made()).map(|identity| {
+            assert_eq!(identity.issuer, ISSUER);
+            identity.subject
+        });
+        assert_eq!(found, expected.map(str::to_owned));
+    }
+
+    let workflow = certificate()
+        .and(extension("1.3.6.1.4.1.57264.1.2", false, "push".into()))
+        .and(extension("1.3.6.1.4.1.57264.1.11", false, tlv(UTF8, "github-hosted")))
+        .and(extension("1.3.6.1.4.1.57264.1.24", false, tlv(UTF8, "repo:team/app:ref:refs/heads/main")))
+        .and(extension("1.3.6.1.4.1.57264.1.99", false, vec![0xff]));
+    let expected = [
+        ("githubWorkflowTrigger", "push"),
+        ("runnerEnvironment", "github-hosted"),
+        ("tokenSubject", "repo:team/app:ref:refs/heads/main"),
+    ];
+    let expected = expected.map(|(name, value)| (name, value.to_owned()));
+    assert_eq!(Identity::of(&workflow.made()).unwrap().extensions, expected.into());
+}
+
+#[test]
+fn what_is_no_trust_root() {
+    let log = "https://log.example.com".to_owned();
+    let authority = "https://authority.example.com".to_owned();
+    let too_many = MAX_AUTHORITIES + 1;
+    let nist_p224 =
+        "ME4wEAYHKoZIzj0CAQYFK4EEACEDOgAEy5ZQh3tEa6zr0kc1C9JY2Fv6mdhDmaNVqfnqaWqzUBcUlAJQkQpFJXTwfxCvv9zvWG1a4qRsX0I=";
+    let curve = KeyError::Curve("1.3.132.0.33".to_owned());
+    for (spoil, expected) in [
+        (Set("/mediaType", json!("other")), TrustRootError::MediaType("other".to_owned())),
+        (
+            Set("/c_t_logs", json!([])),
+            TrustRootError::Json(
+                "the key `c_t_logs` is another spelling of `ctlogs`, parsers disagree about it at line 1 column 11"
+                    .to_owned(),
+            ),
+        ),
+        (Repeat("/tlogs", too_many), TrustRootError::Count("tlogs", too_many)),
+        (Repeat("/ctlogs", too_many), TrustRootError::Count("ctlogs", too_many)),
+        (Repeat("/timestampAuthorities", too_many), TrustRootError::Count("timestampAuthorities", too_many)),
+        (
+            Repeat("/certificateAuthorities/0/certChain/certificates", too_many),
+            TrustRootError::Count("certificates", too_many),
+        ),
+        (Set("/tlogs/0/hashAlgorithm", json!("SHA2_512")), TrustRootError::HashAlgorithm("SHA2_512".to_owned())),
+        (Remove("/tlogs/0/publicKey/validFor"), TrustRootError::NoStart(log.clone())),
+        (Remove("/ctlogs/0/publicKey/validFor/start"), TrustRootError::NoStart(log.clone())),
+        (Set("/certificateAuthorities/0/validFor/end", json!("never")), TrustRootError::Time("never".to_owned())),
+        (Set("/tlogs/0/publicKey/rawBytes", json!(nist_p224)), TrustRootError::Key(log.clone(), curve)),
+        (
+            Set("/tlogs/0/publicKey/keyDetails", json!("PKCS1_RSA_PKCS1V5")),
+            TrustRootError::Key(log, KeyError::Malformed),
+        ),
+        (Repeat("/timestampAuthorities/0/certChain/certificates", 0), TrustRootError::NoCertificate(authority.clone())),
+        (
+            Set("/certificateAuthorities/0/certChain/certificates/0/rawBytes", json!("AAAA")),
+            TrustRootError::Certificate(authority, CertificateError::Malformed),
+        ),
+    ] {
+        let mut root = trust_root();
+        spoil.apply(&mut root);
+        assert_eq!(TrustRoot::read(&root.to_string()).err(), Some(expected));
+    }
+    assert_eq!(TrustRoot::read(&" ".repeat(MAX_TRUST_ROOT_BYTES + 1)).err(), Some(TrustRootError::TooLarge));
+}
+
+#[test]
+fn trust_roots_may_be_written_in_more_ways() {
+    let rsa = rsa::PublicKey::new(
+        rsa::BoxedUint::from_be_slice_vartime(&[[0xc5; 255].as_slice(), &[1]].concat()),
+        rsa::BoxedUint::from_be_slice_vartime(&[1, 0, 1]),
+    );
+    let pkcs1 = sequence(&[tlv(0x02, [[0].as_slice(), &[0xc5; 255], &[1]].concat()), tlv(0x02, [1, 0, 1])]);
+    let mut root = trust_root();
+    root["mediaType"] = json!("application/vnd.dev.sigstore.trustedroot.v0.2+json");
+    root["ctlogs"][0]["publicKey"]["keyDetails"] = json!("PKCS1_RSA_PKCS1V5");
+    root["ctlogs"][0]["publicKey"]["rawBytes"] = json!(base64(pkcs1));
+    root["tlogs"][1]["checkpointKeyId"] = json!({ "keyId": "AQIDBA==" });
+    let stamper = CertificateDraft::time_stamper("stamper", 2, "middle", OTHER);
+    let middle = CertificateDraft::authority("middle", OTHER, "root", ROOT);
+    root["timestampAuthorities"][0]["certChain"]["certificates"] =
+        [stamper, middle, authority()].iter().map(|draft| json!({ "rawBytes": base64(draft.der()) })).collect();
+    let read = read_root(&root);
+    assert_eq!(read.certificate_logs[0].key, PublicKey::Rsa(rsa.unwrap()));
+    assert_eq!(read.logs[1].checkpoint_id, [1, 2, 3, 4]);
+    let authority = &read.timestamp_authorities[0];
+    assert_eq!(authority.leaf.as_ref().map(Certificate::subject).as_deref(), Some("CN=stamper,O=Team\\, Inc."));
+    assert_eq!((authority.intermediates.len(), authority.roots.len()), (1, 1));
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    for (error, words) in [
+        (
+            BundleError::NoEntry.to_string(),
+            "the bundle has no log entry, and the trust root names logs; sign with a log, or take `tlogs` out of the trust root",
+        ),
+        (
+            BundleError::OtherArtifact(vec!["sha256:a".to_owned(), "sha256:b".to_owned()]).to_string(),
+            "the bundle is about `sha256:a`, `sha256:b`, not about this image; sign this image",
+        ),
+        (BundleError::Count("hashes", 65).to_string(), "the bundle has `65` of `hashes`; keep at most 64"),
+        (
+            BundleError::Untrusted(NOON, ChainError::NoIssuer("CN=a".to_owned())).to_string(),
+            "signed at `2023-11-14T22:13:20Z`: the issuer of the certificate `CN=a` is not among the trusted ones; add its root if you trust it",
+        ),
+        (
+            TrustRootError::NoStart("https://log.example.com".to_owned()).to_string(),
+            "the log `https://log.example.com` of the trust root doesn't say since when it is valid; add `publicKey.validFor.start`",
+        ),
+    ] {
+        assert_eq!(error, words);
+    }
 }
