@@ -267,6 +267,28 @@ impl Certificate {
         self.content.issuer() == issuer && self.content.serial_number() == serial_number
     }
 
+    pub(crate) fn key_usage(&self) -> Option<&KeyUsage> {
+        self.key_usage.as_ref()
+    }
+
+    pub(crate) fn is_critical(&self, identifier: ObjectIdentifier) -> bool {
+        find_extension(&self.content, identifier).is_some_and(|extension| extension.critical)
+    }
+
+    /// Whether it says that it may issue others.
+    pub(crate) fn is_authority(&self) -> bool {
+        self.basic_constraints.as_ref().is_some_and(|constraints| constraints.ca)
+    }
+
+    /// Whether it signed itself, as roots do.
+    pub(crate) fn is_self_signed(&self) -> bool {
+        self.is_self_issued() && self.scheme.is_some_and(|scheme| self.is_signed_by(&self.key, scheme))
+    }
+
+    fn is_signed_by(&self, key: &PublicKey, scheme: Scheme) -> bool {
+        key.verifies_as(scheme, &Message::of(&[&self.signed_part]), &self.signature)
+    }
+
     /// Whether it is its own issuer by name.
     pub(crate) fn is_self_issued(&self) -> bool {
         self.content.issuer() == self.content.subject()
@@ -362,13 +384,12 @@ impl<'a> Search<'a> {
         issuer: &Certificate,
     ) -> Result<(), ChainError> {
         check_any(issuer, self.at)?;
-        let constraints = issuer.basic_constraints.as_ref().filter(|constraints| constraints.ca);
-        let constraints = constraints.ok_or_else(|| ChainError::NotAuthority(issuer.name()))?;
-        if issuer.key_usage.as_ref().is_some_and(|usage| !usage.key_cert_sign()) {
+        let path_length = issuer.basic_constraints.as_ref().and_then(|constraints| constraints.path_len_constraint);
+        if !issuer.is_authority() || issuer.key_usage.as_ref().is_some_and(|usage| !usage.key_cert_sign()) {
             return Err(ChainError::NotAuthority(issuer.name()));
         }
         let between = path.iter().skip(1).filter(|certificate| !certificate.is_self_issued()).count();
-        if constraints.path_len_constraint.is_some_and(|most| between > usize::from(most)) {
+        if path_length.is_some_and(|most| between > usize::from(most)) {
             return Err(ChainError::PathLength(issuer.name()));
         }
         // As browsers and Go have it, an authority that is restricted to some usages issues for no other.
@@ -378,7 +399,7 @@ impl<'a> Search<'a> {
         }
         let scheme = subject.scheme.ok_or_else(|| ChainError::SignatureAlgorithm(subject.name()))?;
         self.signatures = self.signatures.checked_sub(1).ok_or(ChainError::TooManySignatures)?;
-        if issuer.key.verifies_as(scheme, &Message::of(&[&subject.signed_part]), &subject.signature) {
+        if subject.is_signed_by(&issuer.key, scheme) {
             Ok(())
         } else {
             Err(ChainError::Signature { subject: subject.name(), issuer: issuer.name() })
@@ -398,12 +419,7 @@ impl Usage {
 
 fn check_any(certificate: &Certificate, at: Timestamp) -> Result<(), ChainError> {
     if !certificate.is_valid_at(at) {
-        return Err(ChainError::NotValid {
-            subject: certificate.name(),
-            from: certificate.valid_from(),
-            until: certificate.valid_until(),
-            at,
-        });
+        return Err(ChainError::not_valid(certificate, at));
     }
     let mut extensions = certificate.content.extensions().into_iter().flatten();
     match extensions.find(|extension| extension.critical && !KNOWN.contains(&extension.extn_id)) {
@@ -419,9 +435,7 @@ fn check_leaf(leaf: &Certificate, usage: Usage) -> Result<(), ChainError> {
         Usage::CodeSigning => purposes.is_some_and(|usages| has(usages, &[CODE_SIGNING])),
         Usage::NotaryCodeSigning => purposes.is_none_or(|usages| !has(usages, &NOT_CODE_SIGNING)),
         Usage::TimeStamping => {
-            let is_critical =
-                find_extension(&leaf.content, EXTENDED_KEY_USAGE).is_some_and(|extension| extension.critical);
-            is_critical && purposes.is_some_and(|usages| usages.0 == [TIME_STAMPING])
+            leaf.is_critical(EXTENDED_KEY_USAGE) && purposes.is_some_and(|usages| usages.0 == [TIME_STAMPING])
         }
     };
     if signs && fits { Ok(()) } else { Err(ChainError::Usage { subject: leaf.name(), usage }) }
@@ -576,6 +590,17 @@ pub enum ChainError {
     TooLong,
     /// Too many issuers of the same name were tried.
     TooManySignatures,
+}
+
+impl ChainError {
+    pub(crate) fn not_valid(certificate: &Certificate, at: Timestamp) -> Self {
+        Self::NotValid {
+            subject: certificate.name(),
+            from: certificate.valid_from(),
+            until: certificate.valid_until(),
+            at,
+        }
+    }
 }
 
 impl fmt::Display for ChainError {

@@ -16,5 +16,6 @@
 pub mod certificate;
 pub mod dsse;
 pub mod key;
+pub mod notary;
 pub mod sigstore;
 pub mod timestamp;

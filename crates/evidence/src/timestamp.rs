@@ -54,7 +54,7 @@ pub struct Authority {
 }
 
 /// The time at which a message was there, by an authority's own clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The time in the token.
     pub time: Timestamp,
@@ -62,6 +62,8 @@ pub struct Stamp {
     pub earliest: Timestamp,
     /// The last second that it may have been.
     pub latest: Timestamp,
+    /// The authority's certificates, its own first and the root last.
+    pub chain: Vec<Certificate>,
 }
 
 /// The time that a token proves for `message`. `token` is the DER of a `TimeStampResp`, or of the `TimeStampToken` in it.
@@ -77,7 +79,7 @@ pub fn verify(token: &[u8], message: &[u8], authorities: &[Authority]) -> Result
     Ok(stamp(token, message, authorities)?.time)
 }
 
-/// As [`verify`], with the authority's accuracy.
+/// As [`verify`], with the authority's accuracy and certificates.
 ///
 /// # Errors
 ///
@@ -95,7 +97,7 @@ pub fn stamp(token: &[u8], message: &[u8], authorities: &[Authority]) -> Result<
         return Err(TimestampError::ContentType(signed.content.content_type));
     }
     let info_bytes = signed.content.content.as_bytes();
-    let stamp = stamp_of(&TstInfo::from_der(info_bytes)?, message)?;
+    let mut stamp = stamp_of(&TstInfo::from_der(info_bytes)?, message)?;
 
     let signers: Vec<SignerInfo<'_>> = elements(signed.signers, Tag::Set)?;
     let [signer] = signers.as_slice() else {
@@ -116,7 +118,10 @@ pub fn stamp(token: &[u8], message: &[u8], authorities: &[Authority]) -> Result<
     let mut reason = TimestampError::NoAuthority;
     for authority in authorities {
         match check_authority(authority, signer, &attributes, &embedded, stamp.time) {
-            Ok(()) => return Ok(stamp),
+            Ok(chain) => {
+                stamp.chain = chain;
+                return Ok(stamp);
+            }
             // Another authority than the one that made it says nothing about why that one isn't believed.
             Err(error) if reason == TimestampError::NoAuthority => reason = error,
             Err(_) => {}
@@ -275,6 +280,7 @@ fn stamp_of(info: &TstInfo<'_>, message: &[u8]) -> Result<Stamp, TimestampError>
         time,
         earliest: Timestamp(time.0.saturating_sub(accuracy)),
         latest: Timestamp(time.0.saturating_add(accuracy).saturating_add(i64::from(has_fraction))),
+        chain: Vec::new(),
     })
 }
 
@@ -387,7 +393,7 @@ fn check_authority(
     attributes: &Attributes<'_>,
     embedded: &[Certificate],
     at: Timestamp,
-) -> Result<(), TimestampError> {
+) -> Result<Vec<Certificate>, TimestampError> {
     let candidates = match &authority.leaf {
         Some(leaf) => std::slice::from_ref(leaf),
         None => embedded,
@@ -396,7 +402,7 @@ fn check_authority(
     let certificate = certificate.ok_or(TimestampError::NoAuthority)?;
     attributes.check_signing_certificate(certificate)?;
     let intermediates: Vec<Certificate> = authority.intermediates.iter().chain(embedded).cloned().collect();
-    chain(certificate, &intermediates, &authority.roots, at, Usage::TimeStamping)?;
+    let chain = chain(certificate, &intermediates, &authority.roots, at, Usage::TimeStamping)?;
     if !certificate.key().verifies_as(
         scheme(signer)?,
         &Message::of(&[&attributes.signed_bytes]),
@@ -406,7 +412,7 @@ fn check_authority(
     }
     let is_within =
         authority.valid_from.is_none_or(|from| from <= at) && authority.valid_until.is_none_or(|until| at <= until);
-    if is_within { Ok(()) } else { Err(TimestampError::NotBelieved(at)) }
+    if is_within { Ok(chain.into_iter().cloned().collect()) } else { Err(TimestampError::NotBelieved(at)) }
 }
 
 /// Whether a `SignerIdentifier` means this certificate.

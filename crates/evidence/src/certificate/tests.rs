@@ -32,13 +32,14 @@ fn time(at: Timestamp) -> Vec<u8> {
     tlv(0x17, text.split_at(2).1)
 }
 
-/// A name of organisation and common name; empty for none.
+/// A name of organization and common name; empty for none, and with the organization twice for one that says so.
 fn name(common: &str) -> Vec<u8> {
     let attribute = |identifier, value: &str| tlv(0x31, sequence(&[oid(identifier), tlv(0x0c, value)]));
     if common.is_empty() {
         return sequence(&[]);
     }
-    sequence(&[attribute("2.5.4.10", "Team, Inc."), attribute("2.5.4.3", common)])
+    let organizations = attribute("2.5.4.10", "Team, Inc.").repeat(1 + usize::from(common.contains("twice")));
+    sequence(&[organizations, attribute("2.5.4.3", common)])
 }
 
 pub(crate) fn extension(identifier: &str, critical: bool, value: Vec<u8>) -> Vec<u8> {
@@ -46,22 +47,22 @@ pub(crate) fn extension(identifier: &str, critical: bool, value: Vec<u8>) -> Vec
     sequence(&[oid(identifier), critical, tlv(0x04, value)])
 }
 
-fn basic_constraints(path_length: Option<u8>) -> Vec<u8> {
+pub(crate) fn basic_constraints(path_length: Option<u8>) -> Vec<u8> {
     let path_length = path_length.map(|most| tlv(0x02, [most])).unwrap_or_default();
     extension("2.5.29.19", true, sequence(&[tlv(0x01, [0xff]), path_length]))
 }
 
 /// Bits of key usage, the first one on the left, as many as are used.
-fn key_usage(bits: u8) -> Vec<u8> {
+pub(crate) fn key_usage(bits: u8) -> Vec<u8> {
     extension("2.5.29.15", true, tlv(0x03, [bits.trailing_zeros() as u8, bits]))
 }
 
-fn extended_key_usage(critical: bool, purposes: &[&str]) -> Vec<u8> {
+pub(crate) fn extended_key_usage(critical: bool, purposes: &[&str]) -> Vec<u8> {
     extension("2.5.29.37", critical, sequence(&purposes.iter().map(|purpose| oid(purpose)).collect::<Vec<_>>()))
 }
 
-const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
-const CERTIFICATE_SIGNING: u8 = 0b0000_0100;
+pub(crate) const DIGITAL_SIGNATURE: u8 = 0b1000_0000;
+pub(crate) const CERTIFICATE_SIGNING: u8 = 0b0000_0100;
 const CODE: &str = "1.3.6.1.5.5.7.3.3";
 const TIME: &str = "1.3.6.1.5.5.7.3.8";
 
@@ -99,7 +100,7 @@ impl Draft {
         Self { subject, issuer, key, issuer_key, from, until, algorithm: ECDSA_SHA256, extensions }
     }
 
-    fn with(mut self, extensions: &[Vec<u8>]) -> Self {
+    pub(crate) fn with(mut self, extensions: &[Vec<u8>]) -> Self {
         self.extensions = extensions.to_vec();
         self
     }

@@ -92,11 +92,11 @@ struct Draft {
     key: u8,
 }
 
-fn root() -> CertificateDraft {
+pub(crate) fn root() -> CertificateDraft {
     CertificateDraft::authority("root", 1, "root", 1)
 }
 
-fn stamper() -> CertificateDraft {
+pub(crate) fn stamper() -> CertificateDraft {
     CertificateDraft::time_stamper("stamper", 2, "root", 1)
 }
 
@@ -143,6 +143,12 @@ fn draft() -> Draft {
         signing_certificate: signing_certificate(&stamper()),
         key: 2,
     }
+}
+
+/// A token over a message at NOON, with an accuracy in seconds, by an authority whose root is `root`.
+pub(crate) fn token(message: &[u8], accuracy: u8) -> Vec<u8> {
+    let rest = sequence(&[tlv(0x02, [accuracy])]);
+    Draft { status: None, imprint: imprint(SHA256, &Sha256::digest(message)), rest, ..draft() }.der()
 }
 
 impl Draft {
@@ -194,7 +200,12 @@ fn what_a_token_may_have() {
     let named = Authority { leaf: Some(stamper().made()), ..trusting(root().made()) };
     let stamp = |earlier: i64, later: i64| {
         let second = |offset: i64| Timestamp(NOON.0 + offset);
-        Ok(Stamp { time: NOON, earliest: second(-earlier), latest: second(later) })
+        Ok(Stamp {
+            time: NOON,
+            earliest: second(-earlier),
+            latest: second(later),
+            chain: vec![stamper().made(), root().made()],
+        })
     };
     let accuracy = |parts: &[Vec<u8>]| sequence(parts);
     for (draft, earlier, later) in [
