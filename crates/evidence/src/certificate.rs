@@ -257,11 +257,6 @@ impl Certificate {
         self.content.subject_public_key_info().to_der()
     }
 
-    /// Whether it may certify others.
-    pub(crate) fn is_authority(&self) -> bool {
-        self.basic_constraints.as_ref().is_some_and(|constraints| constraints.ca)
-    }
-
     /// Whether this authority issued it with this serial number, by what it says itself.
     pub(crate) fn is_issued_as(&self, issuer: &Name, serial_number: &SerialNumber) -> bool {
         self.content.issuer() == issuer && self.content.serial_number() == serial_number

@@ -1,7 +1,12 @@
 //! Bundles that others made, as their authors expect them to be answered: the cases of sigstore-conformance, and the test data of
 //! sigstore-go and of GitHub's `gh`. Their texts are not here: `make test-evidence` brings them.
 
-#![expect(clippy::panic, reason = "a test that can't go on must fail")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what others made is read from files, and a test that can't go on must fail"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

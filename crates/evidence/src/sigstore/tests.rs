@@ -276,7 +276,7 @@ impl Draft {
         let stamped = self.timestamp.as_ref().or(is_v2.then_some(&signature));
         if let Some(stamped) = stamped {
             bundle["verificationMaterial"]["timestampVerificationData"] =
-                json!({ "rfc3161Timestamps": [{ "signedTimestamp": base64(token(stamped)) }] });
+                json!({ "rfc3161Timestamps": [{ "signedTimestamp": base64(token(stamped, 0)) }] });
         }
         if self.is_envelope {
             bundle["dsseEnvelope"] = json!({

@@ -115,11 +115,6 @@ fn signing_certificate_by(identifier: &str, hash: Option<&str>, digest: &[u8]) -
     attribute(identifier, sequence(&[sequence(&[sequence(&[hash, tlv(0x04, digest)])])]))
 }
 
-/// A token for a message at noon, of the certificate of key 2 below the root of key 1.
-pub(crate) fn token(message: &[u8]) -> Vec<u8> {
-    Draft { imprint: imprint(SHA256, &Sha256::digest(message)), ..draft() }.der()
-}
-
 fn draft() -> Draft {
     let content_type = "1.2.840.113549.1.9.16.1.4";
     // The issuer and the serial number of `stamper`.

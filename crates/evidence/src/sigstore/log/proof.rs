@@ -26,10 +26,10 @@ pub(super) fn verify(proof: &Proof, entry: &[u8]) -> Result<(), ProofError> {
         if last == 0 {
             return Err(ProofError::Length);
         }
-        if node % 2 == 1 || node == last {
+        if !node.is_multiple_of(2) || node == last {
             hash = parent(sibling, &hash);
             // The last node of a level without a sibling is passed on as it is.
-            while node % 2 == 0 && node != 0 {
+            while node != 0 && node.is_multiple_of(2) {
                 node /= 2;
                 last /= 2;
             }
