@@ -247,6 +247,16 @@ impl Certificate {
         if subject.is_empty() { format!("serial number {}", self.serial_number()) } else { cut(&subject, 100) }
     }
 
+    /// What its issuer signed.
+    pub(crate) fn signed_part(&self) -> &[u8] {
+        &self.signed_part
+    }
+
+    /// The DER of its `SubjectPublicKeyInfo`.
+    pub(crate) fn key_info(&self) -> Result<Vec<u8>, der::Error> {
+        self.content.subject_public_key_info().to_der()
+    }
+
     /// Whether this authority issued it with this serial number, by what it says itself.
     pub(crate) fn is_issued_as(&self, issuer: &Name, serial_number: &SerialNumber) -> bool {
         self.content.issuer() == issuer && self.content.serial_number() == serial_number
@@ -275,7 +285,7 @@ impl Certificate {
     }
 
     /// Whether it is its own issuer by name.
-    fn is_self_issued(&self) -> bool {
+    pub(crate) fn is_self_issued(&self) -> bool {
         self.content.issuer() == self.content.subject()
     }
 }

@@ -151,6 +151,15 @@ impl PublicKey {
         Self::from_spki(&SubjectPublicKeyInfoRef::try_from(der).map_err(|_| KeyError::Malformed)?)
     }
 
+    /// Reads an RSA key from the DER of an `RSAPublicKey` (RFC 8017), as old logs have it in a trust root.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PublicKey::from_pem`].
+    pub fn from_pkcs1(der: &[u8]) -> Result<Self, KeyError> {
+        rsa_key(der)
+    }
+
     /// Reads a key from a `SubjectPublicKeyInfo`, as certificates have it.
     ///
     /// # Errors

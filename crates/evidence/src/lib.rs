@@ -17,4 +17,5 @@ pub mod certificate;
 pub mod dsse;
 pub mod key;
 pub mod notary;
+pub mod sigstore;
 pub mod timestamp;
