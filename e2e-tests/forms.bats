@@ -108,7 +108,7 @@ table() {
     says "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false); team (its key) must sign $REGISTRY/forms/cosign3-sign@sha256:"
     # The referrers of the old format are looked at no more than the new ones.
     ask cosign3-sign-classic-referrers team
-    says "not signed where hosts look"
+    says "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)"
     ask cosign3-sign-classic other
     says "signed, but not by team (its key)"
 }

@@ -60,7 +60,7 @@ mod lists;
 mod network;
 mod order;
 mod quantity;
-mod regex;
+pub mod regex;
 mod sets;
 mod standard;
 mod strings;

@@ -4,7 +4,9 @@ use crate::verification;
 use image_admission_host::Capability;
 use image_admission_judgement::report::{kinds_of, sbom_kind_of};
 use image_admission_judgement::running;
-use image_admission_settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
+use image_admission_settings::{
+    Attestor, EvidenceObject, ExemptionObject, InvalidSettings, Lint, Settings, TextSource,
+};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -109,11 +111,17 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
         let instead = "write `exemptions` into the settings";
         add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned(), instead);
     }
+    if settings.evidence.from_cluster && !settings.verification.is_empty() {
+        let instead = "attach evidence to images in their registry (`image-admission attach`)";
+        add(EvidenceObject::API_VERSION, EvidenceObject::KIND, "evidence.fromCluster".to_owned(), instead);
+    }
+    if let Some(reference) = settings.evidence.trust_root.as_ref().and_then(TextSource::in_cluster) {
+        add("v1", reference.kind, "evidence.trustRoot".to_owned(), "write the trust root itself, as `trustRoot.data`");
+    }
     for policy in &settings.verification {
-        for attestor in &policy.attestors {
-            if let Identity::KeyInCluster(key) = &attestor.identity {
-                add("v1", key.kind, format!("{}.attestors", policy.path), "write the key itself, as `key.data`");
-            }
+        for reference in policy.attestors.iter().flat_map(Attestor::in_cluster) {
+            let instead = "write the key or the certificates themselves, as `data`";
+            add("v1", reference.kind, format!("{}.attestors", policy.path), instead);
         }
         if verification::check::names(policy).contains("namespaceObject") {
             let instead = "ask for `request.namespace`, and not for `namespaceObject`";

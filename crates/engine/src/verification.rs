@@ -4,13 +4,15 @@
 //! that failed isn't looked up.
 //!
 //! ```text
-//! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures
-//!                                                                         └──── attestations
+//! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures ─── evidence ── identity
+//!                                                                         └──── attestations ──┘
 //! ```
 
 mod attestations;
 mod beside;
 pub(crate) mod check;
+mod evidence;
+mod identity;
 mod images;
 mod labels;
 mod matching;
@@ -149,8 +151,8 @@ pub(crate) fn verify<'a>(
     search: &mut ReportSearch<'_>,
     recorder: &'a dyn Recorder,
 ) -> Verified {
-    let RequestContext { settings, host, .. } = subject.context;
-    let mut signatures = Signatures::new(settings, host, digests);
+    let RequestContext { settings, host, now, .. } = subject.context;
+    let mut signatures = Signatures::new(settings, host, now, digests);
     let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {

@@ -5,6 +5,7 @@
 //!  │          └──────── sigstore (bundles, by a key or by a certificate of a trust root)
 //!  │          └──────── notary (envelopes of Notary Project)
 //!  └── dsse (in-toto statements in envelopes)
+//! media_type (under which types it is kept)
 //! ```
 //!
 //! Bytes and trust go in; what was signed, by whom and when comes out. It asks no host, no network and no clock: where a time counts,
@@ -16,6 +17,7 @@
 pub mod certificate;
 pub mod dsse;
 pub mod key;
+pub mod media_type;
 pub mod notary;
 pub mod sigstore;
 pub mod timestamp;

@@ -119,8 +119,8 @@ impl<C: HostCalls> Host for WireHost<C> {
                     annotations,
                 }
             }
-            Identity::KeyInCluster(_) => {
-                return Err(HostFailure::Malformed("a key that stands in the cluster was not read".to_owned()));
+            Identity::KeyInCluster(_) | Identity::KeylessMatching { .. } | Identity::Notary(_) => {
+                return Err(HostFailure::Malformed("hosts know no such identity".to_owned()));
             }
         };
         let answer = self.0.call("oci", "v2/verify", &written(&request)?);

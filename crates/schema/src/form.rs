@@ -50,7 +50,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "acceptance",
         ],
     ),
-    ("Signatures", &["imageVerification"]),
+    ("Signatures", &["imageVerification", "evidence"]),
     ("Namespaces", &["preScanPolicies.byNamespace", "acceptance.byNamespace", "scanPolicies.byNamespace"]),
     ("Without a report", &["scanPolicies.reportPending", "scanPolicies.scanFailed", "scanPolicies"]),
     ("Pinning", &["pin.enabled", "pin", "placeholders"]),
@@ -102,13 +102,14 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 9] = [
+const WHOLE: [&str; 10] = [
     "acceptance.epss",
     "acceptance.knownExploited",
     "acceptance.licenses",
     "acceptance.packages",
     "acceptance.running",
     "breakGlass",
+    "evidence",
     "exemptionsFrom",
     "reports.sboms",
     "reports.vex",

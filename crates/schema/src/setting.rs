@@ -20,7 +20,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
     ),
     ("Reports", &["reports"]),
     ("Findings", &["acceptance", "exemptions", "exemptionsFrom"]),
-    ("Signatures", &["imageVerification"]),
+    ("Signatures", &["imageVerification", "evidence"]),
     ("Pinning", &["pin"]),
     ("Rules", &["preCustomRules", "customRules", "regoPolicies", "regoLibraries", "regoVersion", "context"]),
     ("Break glass", &["breakGlass"]),

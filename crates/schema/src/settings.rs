@@ -3,6 +3,7 @@
 //! A doc comment here is what an editor, the form and the reference show. Everything is optional unless it is no `Option`.
 
 mod acceptance;
+mod evidence;
 mod exemptions;
 mod exemptions_from;
 mod message;
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 
 // All are public: then the compiler misses the description of any.
 pub use acceptance::*;
+pub use evidence::*;
 pub use exemptions::*;
 pub use exemptions_from::*;
 pub use message::*;
@@ -79,6 +81,8 @@ pub struct Settings {
     /// Exemptions as `ImageExemption` objects; RBAC says who may write them. They are read only if a finding would reject, and
     /// need an entry in the policy's `contextAwareResources`, and rights to get, list and watch them.
     pub exemptions_from: Option<ExemptionsFrom>,
+    /// Signatures and attestations that the policy verifies itself.
+    pub evidence: Option<Evidence>,
     /// Policies in CEL about signatures and attestations, in Kyverno's format. At most 50.
     #[schemars(length(max = 50), extend("default" = []))]
     pub image_verification: Option<Vec<VerificationEntry>>,

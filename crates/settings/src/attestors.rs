@@ -1,5 +1,10 @@
 //! Attestors: who may vouch for an artifact in a registry.
 
+mod keyless;
+mod notary;
+
+pub use notary::{Notary, TrustStore};
+
 use super::read::{Problems, SettingsMap, wrong_type};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,9 +18,26 @@ pub struct Attestor {
     pub identity: Identity,
     /// The annotations that the signature must have.
     pub annotations: BTreeMap<String, String>,
+    /// The trust root of this attestor's certificates in evidence; none: that of the setting `evidence`.
+    pub trust_root: Option<TextSource>,
 }
 
-/// How the host recognises who signed.
+impl Attestor {
+    /// What of it is in the cluster, and read at each request.
+    pub fn in_cluster(&self) -> impl Iterator<Item = &KeyReference> {
+        let own = match &self.identity {
+            Identity::KeyInCluster(key) => [Some(key), None],
+            Identity::Notary(notary) => [
+                notary.certificates.in_cluster(),
+                notary.timestamp_certificates.as_ref().and_then(TextSource::in_cluster),
+            ],
+            _ => [None, None],
+        };
+        own.into_iter().flatten().chain(self.trust_root.as_ref().and_then(TextSource::in_cluster))
+    }
+}
+
+/// How it is recognised who signed. The host can do all but the last two; evidence is held against all of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
     /// By a public key, PEM.
@@ -52,9 +74,55 @@ pub enum Identity {
     },
     /// By a public key that stands in a Secret or a ConfigMap; read at each request.
     KeyInCluster(KeyReference),
+    /// By the issuer and the subject of the certificate that signed, at least one of them by a regular expression.
+    KeylessMatching {
+        /// The issuer.
+        issuer: TextMatch,
+        /// The subject.
+        subject: TextMatch,
+    },
+    /// By Notary Project's rules.
+    Notary(Notary),
 }
 
-/// Where a public key is in the cluster.
+impl Identity {
+    /// Whether the host can look for signatures by this identity; if not, only evidence counts.
+    #[must_use]
+    pub fn is_known_to_hosts(&self) -> bool {
+        !matches!(self, Self::KeylessMatching { .. } | Self::Notary(_))
+    }
+}
+
+/// A text that must be one, or that a regular expression must find something in, as Go's `regexp.MatchString` does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextMatch {
+    /// This text.
+    Exactly(String),
+    /// A text in which the expression finds something.
+    Matching(String),
+}
+
+/// A text of the settings, or one of the cluster that is read at each request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextSource {
+    /// The text.
+    Inline(String),
+    /// Where it is.
+    InCluster(KeyReference),
+}
+
+impl TextSource {
+    /// Where it is in the cluster.
+    #[must_use]
+    pub fn in_cluster(&self) -> Option<&KeyReference> {
+        match self {
+            Self::Inline(_) => None,
+            Self::InCluster(reference) => Some(reference),
+        }
+    }
+}
+
+/// Where a text is in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyReference {
     /// `Secret` or `ConfigMap`.
@@ -76,10 +144,7 @@ pub(super) enum Keys {
     InCluster,
 }
 
-const NO_REGULAR_EXPRESSIONS: &str =
-    "the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts";
-
-/// Reads the list at `key`: `[{name, cosign: {key: {data}}}]`, or `cosign.keyless`, or `cosign.certificate`.
+/// Reads the list at `key`: `[{name, cosign: {key: {data}}}]`, or `cosign.keyless`, `cosign.certificate` or `notary`.
 pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, problems: &mut Problems) -> Vec<Attestor> {
     let path = settings.path().key(key);
     let mut attestors = Vec::new();
@@ -90,38 +155,99 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
             continue;
         }
         let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
-        if map.has("notary") {
-            problems.add(path.key("notary"), "the host verifies no Notary signatures; sign with cosign");
-            continue;
-        }
-        map.known(&["name", "cosign"], &[], problems);
-        let name = map.text("name", problems).filter(|name| !name.is_empty());
-        if name.is_none() {
+        map.known(&["name", "cosign", "notary"], &[], problems);
+        let name = map.text("name", problems).filter(|name| !name.is_empty()).unwrap_or_default().to_owned();
+        if name.is_empty() {
             problems.add(path.key("name"), "name the attestor: messages say who signed");
         }
-        let path = path.key("cosign");
-        if !map.has("cosign") {
-            problems.add(path, "say how the attestor is recognised, like `{key: {data: …}}`");
-            continue;
+        match (map.has("cosign"), map.has("notary")) {
+            (true, true) => {
+                problems.add(path, "set one of `cosign` and `notary`; a second attestor may have the other")
+            }
+            (false, false) => {
+                problems.add(path.key("cosign"), "say how the attestor is recognised, like `{key: {data: …}}`");
+            }
+            (false, true) if keys == Keys::Inline => {
+                problems.add(path.key("notary"), "a report's attestor is one of cosign, which the host verifies");
+            }
+            (false, true) => attestors.extend(notary::read(&map, problems).map(|notary| Attestor {
+                name,
+                identity: Identity::Notary(notary),
+                annotations: BTreeMap::new(),
+                trust_root: None,
+            })),
+            (true, false) => {
+                let path = path.key("cosign");
+                let Some(cosign) = SettingsMap::of(map.get("cosign"), &path, problems) else { continue };
+                let trust_root = read_trust_root(&cosign, keys, problems);
+                let identities = read_cosign(&cosign, keys, problems);
+                let annotations = read_annotations(&cosign, problems);
+                attestors.extend(identities.into_iter().map(|identity| Attestor {
+                    name: name.clone(),
+                    identity,
+                    annotations: annotations.clone(),
+                    trust_root: trust_root.clone(),
+                }));
+            }
         }
-        let Some(cosign) = SettingsMap::of(map.get("cosign"), &path, problems) else { continue };
-        let identities = read_cosign(&cosign, keys, problems);
-        let annotations = read_annotations(&cosign, problems);
-        attestors.extend(identities.into_iter().map(|identity| Attestor {
-            name: name.unwrap_or_default().to_owned(),
-            identity,
-            annotations: annotations.clone(),
-        }));
     }
     attestors
 }
 
+/// `trustRoot: {data | secretRef | configMapRef}`.
+fn read_trust_root(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<TextSource> {
+    if keys == Keys::Inline && cosign.has("trustRoot") {
+        problems.add(
+            cosign.path().key("trustRoot"),
+            "the host verifies a report's attestor with its own trust root; remove it",
+        );
+        return None;
+    }
+    trust_root(cosign, problems)
+}
+
+/// The `trustRoot` of an attestor, or of the setting `evidence`: Sigstore's `trusted_root.json`.
+pub(super) fn trust_root(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<TextSource> {
+    read_source(map, "trustRoot", "trusted_root.json", problems)
+}
+
+/// A text, `{data: …}`, or where it is in the cluster, with the key that an object has if it names none.
+fn read_source(
+    map: &SettingsMap<'_, '_>,
+    name: &'static str,
+    default_key: &str,
+    problems: &mut Problems,
+) -> Option<TextSource> {
+    let path = map.path().key(name);
+    let source = SettingsMap::named(map.get(name), &path, "an object like `{data: …}`", problems)?;
+    if !map.has(name) {
+        return None;
+    }
+    source.known(&["data", "secretRef", "configMapRef"], &[], problems);
+    let set: Vec<&'static str> =
+        ["data", "secretRef", "configMapRef"].into_iter().filter(|key| source.has(key)).collect();
+    match set.as_slice() {
+        ["data"] => source.text("data", problems).map(|text| TextSource::Inline(text.to_owned())),
+        ["secretRef"] => {
+            read_reference(&source, "secretRef", "Secret", default_key, problems).map(TextSource::InCluster)
+        }
+        ["configMapRef"] => {
+            read_reference(&source, "configMapRef", "ConfigMap", default_key, problems).map(TextSource::InCluster)
+        }
+        _ => {
+            problems.add(path, "set one of `data`, `secretRef` and `configMapRef`");
+            None
+        }
+    }
+}
+
 fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Vec<Identity> {
     let path = cosign.path();
-    cosign.known(&["key", "keyless", "certificate", "annotations", "ctlog", "source", "tuf"], &[], problems);
+    let known = ["key", "keyless", "certificate", "annotations", "ctlog", "source", "tuf", "trustRoot"];
+    cosign.known(&known, &[], problems);
     for (key, why) in [
         ("source", "signatures are looked for beside the image; the host reads no other repository"),
-        ("tuf", "the host brings its own trust root, or that of the PolicyServer's `sigstoreTrustConfig`"),
+        ("tuf", "a policy fetches no trust root: write its `trusted_root.json` as `trustRoot`"),
     ] {
         if cosign.has(key) {
             problems.add(path.key(key), format!("{why}; remove it"));
@@ -150,7 +276,7 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
                 "the host checks keyless signatures in the transparency log, always: remove what ignores it, or use `key`",
             );
         }
-        read_keyless(cosign, problems)
+        keyless::read(cosign, keys, problems)
     }
 }
 
@@ -178,7 +304,7 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
         if log.has(key) && log.get(key) != Some(&Value::Bool(false)) && !is_public(key) {
             problems.add(
                 path.key(key),
-                "a policy can't choose the host's trust root: name a log of your own in the PolicyServer's `sigstoreTrustConfig`, and remove this; or use `key`",
+                "a policy can't choose the host's trust root: write yours as `trustRoot`, or in the PolicyServer's `sigstoreTrustConfig`, and remove this",
             );
         }
     }
@@ -225,14 +351,15 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
         }
     };
     let key = SettingsMap::named(cosign.get("key"), &path, expected, problems)?;
-    if key.has("kms") {
+    // Where the private key is makes no difference to who has the public one.
+    if key.has("kms") && !["data", "secretRef", "configMapRef"].into_iter().any(|source| key.has(source)) {
         problems.add(
             path.key("kms"),
-            "the host reaches no key management service: export the public key and write it as `data`",
+            "no key management service is asked at admission: export the public key, and write it as `data` beside this",
         );
         return None;
     }
-    key.known(&["data", "secretRef", "configMapRef", "hashAlgorithm", "expression"], &[], problems);
+    key.known(&["data", "secretRef", "configMapRef", "kms", "hashAlgorithm", "expression"], &[], problems);
     if key.has("expression") {
         problems
             .add(path.key("expression"), "a key can't be computed: write it as `data`, or refer to it by `secretRef`");
@@ -253,7 +380,8 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
             problems.add(path.key(reference), "a report's attestor has its key in the settings: write it as `data`");
             return None;
         }
-        return read_key_reference(&key, reference, kind, problems).map(Identity::KeyInCluster);
+        // The key under which cosign stores a public key in a cluster.
+        return read_reference(&key, reference, kind, "cosign.pub", problems).map(Identity::KeyInCluster);
     }
     let data = key.text("data", problems).map(str::trim);
     match data {
@@ -271,10 +399,11 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
 }
 
 /// `secretRef: {name, namespace, key}`, or the same of a ConfigMap.
-fn read_key_reference(
+fn read_reference(
     key: &SettingsMap<'_, '_>,
     reference: &'static str,
     kind: &'static str,
+    default_key: &str,
     problems: &mut Problems,
 ) -> Option<KeyReference> {
     let path = key.path().key(reference);
@@ -288,8 +417,7 @@ fn read_key_reference(
         text
     };
     let (name, namespace) = (named("name", problems), named("namespace", problems));
-    // The key under which cosign stores a public key in a cluster.
-    let key = map.text("key", problems).unwrap_or("cosign.pub").to_owned();
+    let key = map.text("key", problems).unwrap_or(default_key).to_owned();
     Some(KeyReference { kind, namespace, name, key })
 }
 
@@ -357,76 +485,5 @@ fn is_pem(pem: &str, label: &str) -> bool {
         let mut length = 0;
         let mut lines = body.split_ascii_whitespace().inspect(|line| length += line.len());
         lines.all(|line| line.bytes().all(is_base64)) && length >= 40
-    })
-}
-
-fn read_keyless(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Identity> {
-    let path = cosign.path().key("keyless");
-    let Some(keyless) = SettingsMap::of(cosign.get("keyless"), &path, problems) else { return Vec::new() };
-    keyless.known(&["identities", "githubActions"], &[], problems);
-    let mut identities = Vec::new();
-    if keyless.has("githubActions") {
-        identities.extend(read_github(&keyless, problems));
-    }
-    let path = path.key("identities");
-    for (position, value) in keyless.list("identities", problems).unwrap_or_default().iter().enumerate() {
-        let path = path.position(position);
-        let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
-        for key in ["issuerRegExp", "subjectRegExp"].into_iter().filter(|key| map.has(key)) {
-            problems.add(path.key(key), NO_REGULAR_EXPRESSIONS);
-        }
-        map.known(&["issuer", "subject", "subjectPrefix", "issuerRegExp", "subjectRegExp"], &[], problems);
-        if map.has("issuerRegExp") || map.has("subjectRegExp") {
-            continue;
-        }
-        let issuer = map.text("issuer", problems).unwrap_or_default().to_owned();
-        if issuer.is_empty() {
-            problems.add(path.key("issuer"), "the issuer of the identity is missing");
-        }
-        match (map.text("subject", problems), map.text("subjectPrefix", problems)) {
-            (Some(subject), None) if !subject.is_empty() => {
-                identities.push(Identity::Keyless { issuer, subject: subject.to_owned() });
-            }
-            (None, Some(prefix)) if is_url(prefix) => {
-                identities.push(Identity::KeylessPrefix { issuer, subject_prefix: prefix.to_owned() });
-            }
-            // The host can't read it, and its task ends there.
-            (None, Some(prefix)) => problems.add(
-                path.key("subjectPrefix"),
-                format!("`{prefix}` is not the beginning of a URL like `https://github.com/team/`"),
-            ),
-            _ => problems.add(path, "set one of `subject` and `subjectPrefix`"),
-        }
-    }
-    let none_listed = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
-    if !keyless.has("githubActions") && keyless.get("identities").is_none_or(none_listed) {
-        problems.add(*keyless.path(), "set `identities` or `githubActions`");
-    }
-    identities
-}
-
-fn read_github(keyless: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Identity> {
-    let path = keyless.path().key("githubActions");
-    let map = SettingsMap::of(keyless.get("githubActions"), &path, problems)?;
-    map.known(&["owner", "repository"], &[], problems);
-    let repository = map.text("repository", problems).map(str::to_owned);
-    match map.text("owner", problems).filter(|owner| !owner.is_empty()) {
-        Some(owner) => Some(Identity::GithubActions { owner: owner.to_owned(), repository }),
-        None => {
-            problems.add(path.key("owner"), "the owner of the repositories is missing");
-            None
-        }
-    }
-}
-
-/// Whether a string is the beginning of a URL with a host, in characters of URLs.
-fn is_url(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    rest.is_some_and(|rest| {
-        let host = rest.split('/').next().unwrap_or_default();
-        !host.is_empty()
-            && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b':'))
-            && host.bytes().any(|b| b.is_ascii_alphanumeric())
-            && rest.bytes().all(|b| b.is_ascii_graphic())
     })
 }

@@ -17,6 +17,7 @@ mod attached;
 mod attestors;
 mod break_glass;
 mod config_map;
+mod evidence;
 mod exemptions;
 mod exemptions_from;
 mod glob;
@@ -45,8 +46,9 @@ pub use acceptance::{
     LicenseGate, Limit, Limits, MissingScores, PackageGate, UnknownLicense,
 };
 pub use attached::{Artifact, AttachedArtifacts};
-pub use attestors::{Attestor, Identity, KeyReference};
+pub use attestors::{Attestor, Identity, KeyReference, Notary, TextMatch, TextSource, TrustStore};
 pub use break_glass::{BreakGlass, GuardedResource};
+pub use evidence::{Evidence, EvidenceObject};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use glob::Glob;
@@ -113,6 +115,8 @@ pub struct Settings {
     pub exemptions: Vec<Exemption>,
     /// `exemptionsFrom`: where objects are that exempt findings.
     pub exemptions_from: Option<Box<ExemptionsFrom>>,
+    /// `evidence`: signatures that the policy verifies itself.
+    pub evidence: Evidence,
     /// `imageVerification`: who must have signed an image, and what must be attested of it.
     pub verification: Vec<VerificationPolicy>,
     /// Rules in Rego, and what they read.
@@ -198,7 +202,7 @@ impl fmt::Display for InvalidSettings {
 impl std::error::Error for InvalidSettings {}
 
 /// The names of all settings.
-pub const KEYS: [&str; 23] = [
+pub const KEYS: [&str; 24] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -211,6 +215,7 @@ pub const KEYS: [&str; 23] = [
     "acceptance",
     "exemptions",
     "exemptionsFrom",
+    "evidence",
     "imageVerification",
     "pin",
     "placeholders",
@@ -278,6 +283,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         acceptance: acceptance::read(&map, problems),
         exemptions: exemptions::read(&map, problems),
         exemptions_from: exemptions_from::read(&map, problems).map(Box::new),
+        evidence: evidence::read(&map, problems),
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
         break_glass: break_glass::read(&map, problems).map(Box::new),

@@ -964,7 +964,7 @@ impl Lints {
                 let AttestationKind::Referrer(kind) = kind else { continue };
                 if LAYER_TYPES.iter().any(|own| kind.starts_with(own)) {
                     let message = format!(
-                        "what cosign attaches as `{kind}` is a layer, which hosts don't hand out; push the envelope as the configuration of an artifact (`oras push --config`), and ask for it with `intoto`"
+                        "what cosign attaches as `{kind}` is a layer, which hosts don't hand out; make it readable with `image-admission attach`, and ask for it with `intoto`"
                     );
                     self.add(
                         LintRule::InLayer,
@@ -985,18 +985,9 @@ impl Lints {
         }
     }
 
-    /// Attestors whose signatures hosts verify only in the old form. The settings don't tell which form is used.
+    /// Attestors of VEX documents whose signatures hosts verify only in the old form: the host verifies those, and no evidence
+    /// counts. The settings don't tell which form is used.
     fn old_forms(&mut self, settings: &Settings) {
-        for policy in &settings.verification {
-            let asks = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
-            let is_signed = |attestation: &Attestation| matches!(attestation.kind, AttestationKind::Referrer(_));
-            // The policy itself verifies envelopes, whoever signed them.
-            if asks("verifyImageSignatures")
-                || asks("verifyAttestationSignatures") && policy.attestations.iter().any(is_signed)
-            {
-                self.old_form(&format!("{}.attestors", policy.path), &policy.attestors);
-            }
-        }
         for (position, place) in settings.reports.vex.iter().enumerate() {
             self.old_form(&format!("reports.vex[{position}].attestors"), &place.attestors);
         }

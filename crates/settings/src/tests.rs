@@ -3,6 +3,7 @@
 mod empty_lists;
 
 use super::*;
+use image_admission_untrusted::time::WrittenDuration;
 use serde_json::json;
 
 #[track_caller]
@@ -111,7 +112,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, placeholders, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass, message",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, evidence, imageVerification, pin, placeholders, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass, message",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -460,10 +461,11 @@ fn sources_that_could_not_work_are_refused() {
         (registry(json!({"allowUnsigned": true, "repository": "registry.example.com/Reports"})), format!("{at}.repository: `registry.example.com/Reports` is no repository: the repository `Reports` must be in lower case")),
         (registry(json!({"allowUnsigned": true, "platform": "x"})), format!("{at}.platform: `x` is not a platform like `linux/amd64`")),
         (registry(json!({"attestors": [{"cosign": {"key": {"data": KEY}}}]})), format!("{at}.attestors[0].name: name the attestor: messages say who signed")),
-        (registry(json!({"attestors": [{"name": "n", "notary": {}}]})), format!("{at}.attestors[0].notary: the host verifies no Notary signatures; sign with cosign")),
+        (registry(json!({"attestors": [{"name": "n", "notary": {}}]})), format!("{at}.attestors[0].notary: a report's attestor is one of cosign, which the host verifies")),
         (registry(json!({"attestors": [{"name": "n"}]})), format!("{at}.attestors[0].cosign: say how the attestor is recognised, like `{{key: {{data: …}}}}`")),
         (attestor(json!({})), format!("{cosign}: set one of `key`, `keyless` and `certificate`")),
-        (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: the host reaches no key management service: export the public key and write it as `data`")),
+        (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: no key management service is asked at admission: export the public key, and write it as `data` beside this")),
+        (attestor(json!({"key": {"data": KEY}, "trustRoot": {"data": "{}"}})), format!("{cosign}.trustRoot: the host verifies a report's attestor with its own trust root; remove it")),
         (attestor(json!({"key": {"data": "x"}})), format!("{cosign}.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`")),
         (attestor(json!({"key": {}})), format!("{cosign}.key: `data` is missing: the public key in PEM")),
         (attestor(json!({"certificate": {"cert": CERTIFICATE}})), format!("{cosign}.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is")),
@@ -1425,5 +1427,129 @@ fn whom_to_ask_is_one_line_and_where_to_read_is_an_address() {
     // A `message` that says nothing changes nothing.
     for nothing in [json!(null), json!({}), json!({"style": "documented"}), json!({"contact": null})] {
         assert_eq!(read(json!({"message": nothing})).message, None);
+    }
+}
+
+/// Attestors whose signatures the policy verifies itself.
+#[test]
+fn attestors_of_evidence_are_read() {
+    let read = |attestor: Value| {
+        let policy = json!({"name": "p", "attestors": [attestor], "verifications": [{"expression": "true"}]});
+        let settings = Settings::read(&json!({"imageVerification": [policy]})).unwrap();
+        settings.verification[0].attestors[0].clone()
+    };
+    let cosign = |cosign: Value| read(json!({"name": "a", "cosign": cosign}));
+    let key = cosign(json!({"key": {"data": KEY, "kms": "awskms:///x"}}));
+    assert!(matches!(&key.identity, Identity::Key(pem) if pem.contains("BEGIN PUBLIC KEY")), "{key:?}");
+    let identities = json!({"identities": [{"issuer": "https://i", "subjectRegExp": "^https://github\\.com/team/"}]});
+    let matching =
+        cosign(json!({"keyless": identities, "trustRoot": {"configMapRef": {"namespace": "a", "name": "b"}}}));
+    assert_eq!(
+        matching.identity,
+        Identity::KeylessMatching {
+            issuer: TextMatch::Exactly("https://i".to_owned()),
+            subject: TextMatch::Matching("^https://github\\.com/team/".to_owned()),
+        }
+    );
+    let root = matching.trust_root.as_ref().and_then(TextSource::in_cluster).unwrap();
+    assert_eq!((root.kind, root.key.as_str()), ("ConfigMap", "trusted_root.json"));
+    assert!(!matching.identity.is_known_to_hosts());
+    for certs in [json!("PEM"), json!({"value": "PEM"}), json!({"data": "PEM"})] {
+        let notary = json!({"certs": certs, "trustedIdentities": ["*"], "trustStore": "signingAuthority",
+            "tsaCerts": {"secretRef": {"namespace": "a", "name": "b"}}});
+        let Identity::Notary(notary) = read(json!({"name": "a", "notary": notary})).identity else { panic!() };
+        assert_eq!(notary.certificates, TextSource::Inline("PEM".to_owned()));
+        assert_eq!(notary.timestamp_certificates.unwrap().in_cluster().unwrap().key, "ca.crt");
+        assert_eq!((notary.trusted_identities, notary.store), (vec!["*".to_owned()], TrustStore::SigningAuthority));
+    }
+}
+
+#[test]
+fn attestors_of_evidence_that_could_not_work_are_refused() {
+    let at = "imageVerification[0].attestors[0]";
+    for (attestor, problem) in [
+        (
+            json!({"cosign": {}, "notary": {}}),
+            format!("{at}: set one of `cosign` and `notary`; a second attestor may have the other"),
+        ),
+        (
+            json!({"notary": {"trustedIdentities": ["*"]}}),
+            format!("{at}.notary.certs: the trust store is missing: the certificates of roots, in PEM"),
+        ),
+        (
+            json!({"notary": {"certs": "PEM"}}),
+            format!(
+                "{at}.notary.trustedIdentities: say whose signatures count: `x509.subject: C=…, ST=…, O=…` as in their certificates, or `*` for everybody whom the roots vouch for"
+            ),
+        ),
+        (
+            json!({"notary": {"certs": "PEM", "trustedIdentities": ["*"], "trustStore": "tsa"}}),
+            format!("{at}.notary.trustStore: `tsa` is not a choice here; use ca or signingAuthority"),
+        ),
+        (
+            json!({"notary": {"certs": "PEM", "trustedIdentities": ["*"], "trustPolicy": {}}}),
+            format!(
+                "{at}.notary.trustPolicy: unknown setting `trustPolicy`; known here: certs, tsaCerts, trustedIdentities, trustStore"
+            ),
+        ),
+        (
+            json!({"notary": {"certs": {"data": "PEM", "secretRef": {}}, "trustedIdentities": ["*"]}}),
+            format!("{at}.notary.certs: set one of `data`, `secretRef` and `configMapRef`"),
+        ),
+        (
+            json!({"cosign": {"key": {"data": KEY}, "trustRoot": {}}}),
+            format!("{at}.cosign.trustRoot: set one of `data`, `secretRef` and `configMapRef`"),
+        ),
+        (
+            json!({"cosign": {"key": {"data": KEY}, "trustRoot": "x"}}),
+            format!("{at}.cosign.trustRoot: expected an object like `{{data: …}}`, but found the string `x`"),
+        ),
+        (
+            json!({"cosign": {"key": {"kms": "x"}}}),
+            format!(
+                "{at}.cosign.key.kms: no key management service is asked at admission: export the public key, and write it as `data` beside this"
+            ),
+        ),
+        (
+            json!({"cosign": {"keyless": {"identities": [{"issuerRegExp": "i"}]}}}),
+            format!("{at}.cosign.keyless.identities[0]: set one of `subject` and `subjectRegExp`"),
+        ),
+        (
+            json!({"cosign": {"keyless": {"identities": [{"issuer": "i", "issuerRegExp": "i", "subject": "s"}]}}}),
+            format!("{at}.cosign.keyless.identities[0]: set one of `issuer` and `issuerRegExp`"),
+        ),
+        (
+            json!({"cosign": {"keyless": {"identities": [{"issuerRegExp": "i", "subject": "s", "subjectPrefix": "https://a/"}]}}}),
+            format!(
+                "{at}.cosign.keyless.identities[0].subjectPrefix: beside a regular expression, write it as `subjectRegExp`"
+            ),
+        ),
+    ] {
+        let mut attestor = attestor;
+        attestor["name"] = json!("a");
+        let policy = json!({"name": "p", "attestors": [attestor], "verifications": [{"expression": "true"}]});
+        refuse(json!({"imageVerification": [policy]}), &[&problem]);
+    }
+}
+
+#[test]
+fn where_evidence_is_is_read() {
+    let read = |evidence: Value| Settings::read(&json!({"evidence": evidence})).unwrap().evidence;
+    assert_eq!(read(Value::Null), Evidence::default());
+    let evidence =
+        read(json!({"fromCluster": true, "maxAge": "7d", "revoked": ["5F:3A", "0a"], "trustRoot": {"data": "{}"}}));
+    assert!(evidence.from_cluster);
+    assert_eq!(evidence.max_age, WrittenDuration::parse("7d"));
+    assert_eq!(evidence.revoked, ["5F:3A", "0a"]);
+    assert_eq!(evidence.trust_root, Some(TextSource::Inline("{}".to_owned())));
+    for (evidence, problem) in [
+        (json!({"fromCluster": "yes"}), "evidence.fromCluster: expected true or false, but found the string `yes`"),
+        (
+            json!({"maxAge": "7d"}),
+            "evidence.maxAge: only objects of the cluster have an age: set `fromCluster: true`, or remove it",
+        ),
+        (json!({"cluster": true}), "evidence.cluster: unknown setting `cluster`; did you mean `fromCluster`?"),
+    ] {
+        refuse(json!({"evidence": evidence}), &[problem]);
     }
 }

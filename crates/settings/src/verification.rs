@@ -484,7 +484,7 @@ fn of_images(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<Expr
 }
 
 fn read_attestations(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attestation> {
-    const COSIGN_LAYERS: &str = "cosign keeps attestations at `.att` in layers, which the host doesn't hand out: push the envelope as the config of an artifact (`oras push --config`) at another suffix";
+    const COSIGN_LAYERS: &str = "cosign keeps attestations at `.att` in layers, which hosts don't hand out: make them readable with `image-admission attach`, and remove this";
     let path = map.path().key("attestations");
     let mut attestations = Vec::new();
     for (position, value) in map.list("attestations", problems).unwrap_or_default().iter().enumerate() {

@@ -39,19 +39,32 @@ pub(super) fn find_all<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.give_texts(pattern.find_iter(text).take(limit).map(|found| found.as_str()))
 }
 
+/// Whether a pattern of RE2 matches anywhere in a text, as `text.matches(pattern)` says. A text that is too long matches nothing.
+///
+/// # Errors
+/// Why the pattern is none, for people.
+pub fn is_match(text: &str, pattern: &str) -> Result<bool, String> {
+    let pattern = compile(pattern)?;
+    Ok(text.len() <= MAX_SEARCHED && pattern.is_match(text))
+}
+
 /// The string and the compiled pattern of a call.
 fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionError> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > MAX_SEARCHED {
         return Err(call.error(super::LONG_SEARCHED));
     }
+    Ok((text, compile(pattern).map_err(|why| call.error(why))?))
+}
+
+fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_PATTERN {
-        return Err(call.error(super::LONG_PATTERN));
+        return Err(super::LONG_PATTERN.to_owned());
     }
-    let refused = |reason: &str| call.error(format!("not a regular expression: {}: {reason}", quoted(pattern)));
+    let refused = |reason: &str| format!("not a regular expression: {}: {reason}", quoted(pattern));
     let translated = translate(pattern).map_err(refused)?;
     let compiled = RegexBuilder::new(&translated).unicode(false).size_limit(MAX_COMPILED).build();
-    let compiled = compiled.map_err(|error| match error {
+    compiled.map_err(|error| match error {
         ::regex::Error::CompiledTooBig(_) => refused("it is too large"),
         // The message shows the pattern over several lines; the last line has the reason.
         other => {
@@ -59,8 +72,7 @@ fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionErro
             let reason = message.lines().last().unwrap_or_default().trim();
             refused(reason.strip_prefix("error: ").unwrap_or(reason))
         }
-    })?;
-    Ok((text, compiled))
+    })
 }
 
 /// Translates a pattern of RE2 for the crate `regex` with Unicode off.

@@ -335,7 +335,7 @@ fn an_unsigned_image_is_rejected() {
     world.name(&world.index("1", "first"), "IMAGE");
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign REGISTRY/team/app@IMAGE"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign REGISTRY/team/app@IMAGE"
     );
 }
 
@@ -373,7 +373,7 @@ fn a_tag_that_was_moved_after_signing_is_unsigned() {
     world.name(&world.index("1", "second"), "MOVED");
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign REGISTRY/team/app@MOVED"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign REGISTRY/team/app@MOVED"
     );
 }
 

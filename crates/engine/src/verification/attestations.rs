@@ -1,20 +1,20 @@
 //! Attestations: signed documents beside an image in its registry.
 //!
-//! The host returns manifests and configurations, so a document counts if it is the configuration of an artifact. An envelope
-//! (DSSE) is verified here, against keys. Any other document counts only if the artifact itself is signed, and if its manifest has
+//! The host returns manifests and configurations, so a document counts if it is the configuration of an artifact. A statement in an
+//! envelope or a bundle is evidence, and verified here. Any other document counts only if the artifact itself is signed, and if its manifest has
 //! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
 //! index, would verify as well.
 
-use super::signatures::Signatures;
+use super::evidence::{Piece, Refused, Wanted};
+use super::signatures::{Refusal, Signatures, Verdict};
 use image_admission_cel::expression::EvaluationError;
-use image_admission_evidence::dsse::{Envelope, EnvelopeError};
-use image_admission_evidence::key::PublicKey;
+use image_admission_evidence::media_type::{ARTIFACT_TYPE, DSSE_TYPES, IN_LAYERS};
 use image_admission_host::HostFailure;
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::Unsigned;
 use image_admission_judgement::referrers::artifacts_beside;
 use image_admission_judgement::resolve::{Asked, find_image};
-use image_admission_settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
+use image_admission_settings::{Attestation, AttestationKind, Attestor, Platforms, VerificationPolicy};
 use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
@@ -25,17 +25,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most artifacts of one type beside one image: the pusher chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
 
-/// The prefix of the types under which cosign 3 attaches signatures and statements, as layers.
-pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.";
-
-/// What the message adds if there are only bundles.
-const BUNDLE_ALONE: &str = ", but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope as the configuration of an artifact (`oras push --config`)";
+/// What the message adds if there is something in layers alone.
+const IN_LAYERS_ALONE: &str =
+    ", but something in layers, which hosts don't hand out: `image-admission attach` makes it readable";
 
 /// The message for a document that isn't the configuration.
 const DOCUMENT_IN_LAYER: &str = "its configuration is empty: the document may be a layer, as `oras attach` writes it, which hosts don't hand out; push it as the configuration (`oras push --config`)";
-
-/// The types under which in-toto statements are attached.
-const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
 
 /// The attestations that one policy uses.
 pub(super) struct Attestations<'a> {
@@ -49,8 +44,8 @@ pub(super) struct Attestations<'a> {
     payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
     verified: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeSet<String>,
-    /// The digests, `repository@digest`, that a cosign bundle refers to.
-    bundles: BTreeSet<String>,
+    /// The digests, `repository@digest`, that something in layers refers to.
+    in_layers: BTreeSet<String>,
 }
 
 /// An artifact beside an image.
@@ -74,14 +69,6 @@ struct Content {
     document: Json,
 }
 
-/// Why a document doesn't count.
-enum Refused {
-    /// It is none, or not of this image, or no wanted attestor signed it.
-    Because(String),
-    /// That is unknown.
-    Failure(EvaluationError),
-}
-
 impl<'a> Attestations<'a> {
     pub(super) fn new(policy: &'a VerificationPolicy, words: BTreeSet<String>) -> Self {
         Self {
@@ -91,7 +78,7 @@ impl<'a> Attestations<'a> {
             payloads: BTreeMap::new(),
             verified: BTreeMap::new(),
             reasons: BTreeSet::new(),
-            bundles: BTreeSet::new(),
+            in_layers: BTreeSet::new(),
         }
     }
 
@@ -137,7 +124,7 @@ impl<'a> Attestations<'a> {
                 if reasons.is_empty() {
                     let stem = digest.replace(':', "-");
                     let suffix = wanted.tag_suffix.as_ref().map(|suffix| format!(".{suffix}")).unwrap_or_default();
-                    let bundle = if self.bundles.contains(&repository.at(&digest)) { BUNDLE_ALONE } else { "" };
+                    let bundle = if self.in_layers.contains(&repository.at(&digest)) { IN_LAYERS_ALONE } else { "" };
                     reasons.push(format!("there is none at {}:{stem}{suffix}{bundle}", repository.name()));
                 }
                 let why = reasons.join("; ");
@@ -195,6 +182,27 @@ impl<'a> Attestations<'a> {
         attestor: &str,
         reasons: &mut Vec<String>,
     ) -> Result<Option<Json>, EvaluationError> {
+        let attestors = self.attestors(attestor)?;
+        let mut in_cluster = Ok(());
+        if let AttestationKind::InToto(predicate) = &wanted.kind {
+            let pieces = signatures.in_cluster(digest);
+            let wanted = Wanted::Statement(predicate);
+            // Whoever keeps the cluster from answering keeps out nobody who has an attestation in the registry.
+            in_cluster = match pieces.and_then(|pieces| signatures.hold(&pieces, digest, &attestors, wanted)) {
+                Ok(Ok(statement)) => match self.unambiguous(statement) {
+                    Ok(statement) => return Ok(Some(statement)),
+                    Err(why) => {
+                        reasons.push(why);
+                        Ok(())
+                    }
+                },
+                Ok(Err(more)) => {
+                    reasons.extend(more);
+                    Ok(())
+                }
+                Err(failure) => Err(failure),
+            };
+        }
         let mut found = self.beside(signatures, repository, index, wanted)?;
         if digest != index {
             found.extend(self.beside(signatures, repository, digest, wanted)?);
@@ -217,7 +225,26 @@ impl<'a> Attestations<'a> {
                 }
             }
         }
+        in_cluster?;
         failure.map_or(Ok(None), Err)
+    }
+
+    /// The identities of an attestor.
+    fn attestors(&self, name: &str) -> Result<Vec<&'a Attestor>, EvaluationError> {
+        let attestors: Vec<&Attestor> = self.policy.attestors.iter().filter(|own| own.name == name).collect();
+        if attestors.is_empty() {
+            Err(format!("there is no attestor `{}`", cut(name, 64)).into())
+        } else {
+            Ok(attestors)
+        }
+    }
+
+    /// A document, if parsers agree about the fields that expressions may read.
+    fn unambiguous(&self, document: Json) -> Result<Json, String> {
+        match spelling::ambiguous(&document, &self.words) {
+            Some(ambiguous) => Err(format!("a statement is refused: {ambiguous}")),
+            None => Ok(document),
+        }
     }
 
     /// A document's contents, if it is about the digest, has the wanted type, and the attestor signed it.
@@ -245,22 +272,14 @@ impl<'a> Attestations<'a> {
                 return self.judge_artifact(signatures, (repository, found), content, kind, digest, attestor);
             }
         };
-        let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
-        let keys = self.keys(signatures, attestor).map_err(Refused::Failure)?;
-        let keys: Vec<(&str, &PublicKey)> = keys.iter().map(|key| (attestor, key)).collect();
-        let statement = envelope.verify(&keys).and_then(|verified| verified.statement());
-        let statement = statement.map_err(|why: EnvelopeError| because(&format!("is refused: {why}")))?;
-        if statement.predicate_type != *predicate {
-            let other = cut(&statement.predicate_type, 100);
-            return Err(because(&format!("is a statement of `{other}`, not of `{predicate}`")));
+        let piece = Piece::read(found.artifact.clone(), content.kind.as_deref().unwrap_or_default(), &content.document);
+        let attestors = self.attestors(attestor).map_err(Refused::Failure)?;
+        let held = signatures.hold(&[piece], digest, &attestors, Wanted::Statement(predicate));
+        let statement = held.map_err(Refused::Failure)?.map_err(|reasons| Refused::Because(reasons.join("; ")))?;
+        match spelling::ambiguous(&statement, &self.words) {
+            Some(ambiguous) => Err(because(&format!("is refused: {ambiguous}"))),
+            None => Ok(statement),
         }
-        if !statement.subjects.iter().any(|subject| subject == digest) {
-            return Err(because(&"is a statement about another image"));
-        }
-        if let Some(ambiguous) = spelling::ambiguous(&statement.json, &self.words) {
-            return Err(because(&format!("is refused: {ambiguous}")));
-        }
-        Ok(statement.json)
     }
 
     /// The contents of an artifact that is signed as a whole: this includes its manifest, with its type and its subject.
@@ -288,38 +307,13 @@ impl<'a> Attestations<'a> {
             return Err(because(&format!("is refused: {ambiguous}")));
         }
         match signatures.verify_artifact(self.policy, repository, &found.digest, attestor) {
-            Ok(None) => Ok(content.document.clone()),
-            Ok(Some(why)) => {
+            Ok(Verdict::ByHost | Verdict::ByEvidence) => Ok(content.document.clone()),
+            Ok(Verdict::Unsigned(Refusal { why, .. })) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
                 Err(because(&format!("is {}", Unsigned::new(why, asked_for))))
             }
             Err(why) => Err(Refused::Failure(why)),
         }
-    }
-
-    /// The keys of an attestor.
-    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<PublicKey>, EvaluationError> {
-        let mut keys = Vec::new();
-        for own in self.policy.attestors.iter().filter(|own| own.name == attestor) {
-            if !own.annotations.is_empty() {
-                return Err(format!("the attestor `{attestor}` asks for annotations, and an envelope has none").into());
-            }
-            let pem = match &own.identity {
-                Identity::Key(pem) => pem.clone(),
-                Identity::KeyInCluster(reference) => signatures.key(reference)?,
-                _ => {
-                    return Err(format!(
-                        "the attestor `{attestor}` has no key: an envelope is verified against keys, not certificates"
-                    )
-                    .into());
-                }
-            };
-            keys.push(PublicKey::from_pem(&pem).map_err(|why| format!("the key of the attestor `{attestor}`: {why}"))?);
-        }
-        if keys.is_empty() {
-            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
-        }
-        Ok(keys)
     }
 
     /// The artifacts beside a digest for an attestation, in the order of the registry.
@@ -334,13 +328,13 @@ impl<'a> Attestations<'a> {
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
-        let mut has_bundle = false;
-        let found = look(signatures, repository, digest, wanted, &mut has_bundle).map_err(|failure| {
+        let mut has_layers = false;
+        let found = look(signatures, repository, digest, wanted, &mut has_layers).map_err(|failure| {
             let why = format!("the attestations of {} can't be looked up: {failure}", key.0);
             signatures.registry_failed(repository.host(), &failure, why)
         });
-        if has_bundle {
-            self.bundles.insert(key.0.clone());
+        if has_layers {
+            self.in_layers.insert(key.0.clone());
         }
         self.found.insert(key, found.clone());
         found
@@ -375,20 +369,22 @@ impl<'a> Attestations<'a> {
     }
 }
 
-/// The artifacts beside a digest, and whether there is a bundle of an unwanted type.
+/// The artifacts beside a digest, and whether there is something in layers.
 fn look(
     signatures: &Signatures<'_>,
     repository: &ImageReference,
     digest: &str,
     wanted: &Attestation,
-    has_bundle: &mut bool,
+    has_layers: &mut bool,
 ) -> Result<Vec<Found>, HostFailure> {
     let of_type = |kind: &str| {
         let is_wanted = match &wanted.kind {
             AttestationKind::Referrer(own) => kind == own,
-            AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
+            AttestationKind::InToto(predicate) => {
+                kind == predicate || kind == ARTIFACT_TYPE || DSSE_TYPES.contains(&kind)
+            }
         };
-        *has_bundle |= !is_wanted && kind.starts_with(BUNDLE_TYPE);
+        *has_layers |= !is_wanted && IN_LAYERS.iter().any(|own| kind.starts_with(own));
         is_wanted
     };
     let mut found = artifacts_beside(signatures.host(), repository, digest, wanted.tag_suffix.as_deref(), of_type)?;
@@ -429,7 +425,9 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Con
         return Err(HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest")));
     }
     let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
-    // According to the OCI image specification: without a type of its own, an artifact has its configuration's type.
-    let kind = artifact_type.filter(|kind| !kind.is_empty()).or_else(|| config?.media_type);
+    // According to the OCI image specification: without a type of its own, an artifact has its configuration's type. Evidence has a
+    // type of its own, and its configuration's says what it is.
+    let own = artifact_type.filter(|kind| !kind.is_empty() && kind != ARTIFACT_TYPE);
+    let kind = own.or_else(|| config?.media_type);
     Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config.0 })
 }

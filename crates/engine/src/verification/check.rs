@@ -1,20 +1,18 @@
 //! Errors in the expressions of `imageVerification`, found when the policy is deployed: invalid CEL, unknown names, and wrong
 //! types.
 
+mod attestors;
 mod infer;
 mod signatures;
 mod types;
 mod written;
 
 use super::questions;
-use cel::IdedExpr;
-use cel::common::ast::Expr;
-use image_admission_cel::expression::{Program, References, each_child};
+use image_admission_cel::expression::{Program, References};
 use image_admission_cel::functions;
-use image_admission_evidence::key::{KeyError, PublicKey};
 use image_admission_image::ImageList;
 use image_admission_settings::{
-    AttestationKind, Expression, IMAGE_LISTS, Identity, Lint, LintRule, Platforms, Settings, VerificationPolicy,
+    Evidence, Expression, IMAGE_LISTS, Lint, LintRule, Platforms, Settings, VerificationPolicy,
 };
 use image_admission_untrusted::message::nearest;
 use infer::{Types, Wanted, infer};
@@ -30,8 +28,9 @@ const VARIABLES: [&str; 6] = ["object", "oldObject", "request", "namespaceObject
 pub(crate) fn check(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
     let mut keys: BTreeSet<&str> = BTreeSet::new();
+    attestors::check_evidence(&settings.evidence, &mut problems);
     for policy in &settings.verification {
-        check_policy(policy, &mut problems);
+        check_policy(policy, &settings.evidence, &mut problems);
         if settings.reports.sboms.is_empty() {
             check_contents(policy, &mut problems);
         }
@@ -69,7 +68,7 @@ pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
 }
 
 /// Every problem of one policy, each with its path.
-pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
+pub(super) fn check_policy(policy: &VerificationPolicy, evidence: &Evidence, problems: &mut Vec<String>) {
     let names = |named: &[image_admission_settings::NamedExpression]| -> Vec<String> {
         named.iter().map(|named| named.name.clone()).collect()
     };
@@ -83,7 +82,7 @@ pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<Strin
         has_ref: false,
         has_images: false,
     };
-    check_keys(policy, problems);
+    attestors::check(policy, evidence, problems);
     let all = policy.expressions();
     let mut types = Types {
         has_other_functions: all
@@ -117,7 +116,7 @@ pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<Strin
     }
     for verification in &policy.verifications {
         if let Some((program, _)) = read(&verification.expression, &known, &types, Wanted::Verdict, problems) {
-            check_envelope_keys(policy, &program, &verification.expression, problems);
+            attestors::check_statements(policy, evidence, &program, &verification.expression, problems);
         }
         if let Some(message) = &verification.message_expression {
             read(message, &known, &types, Wanted::Text, problems);
@@ -257,81 +256,5 @@ fn check_contents(policy: &VerificationPolicy, problems: &mut Vec<String>) {
             expression.path,
             questions::PACKAGES
         ));
-    }
-}
-
-/// Keys that no host, or no envelope, can use.
-fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
-    for attestor in &policy.attestors {
-        if let Identity::Key(pem) = &attestor.identity
-            && let Err(
-                why @ (KeyError::Malformed | KeyError::NotOnCurve(_) | KeyError::Weak | KeyError::MoreThanOneBlock),
-            ) = PublicKey::from_pem(pem)
-        {
-            problems.push(format!("{}.attestors: the key of `{}`: {why}", policy.path, attestor.name));
-        }
-    }
-}
-
-/// The attestations that an expression names, each with its named attestors.
-fn asked_attestations(program: &Program) -> BTreeSet<(String, String)> {
-    let field = |tree: &IdedExpr, of: &str| match &tree.expr {
-        Expr::Select(select) => match &select.operand.expr {
-            Expr::Ident(name) if name == of => Some(select.field.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let mut asked = BTreeSet::new();
-    let mut rest = vec![&program.tree];
-    while let Some(node) = rest.pop() {
-        if let Expr::Call(call) = &node.expr
-            && call.func_name == "verifyAttestationSignatures"
-            && let [_, attestation, attestors] = call.args.as_slice()
-            && let Some(attestation) = field(attestation, "attestations")
-        {
-            let attestors = match &attestors.expr {
-                Expr::List(list) => list.elements.iter().collect(),
-                _ => vec![attestors],
-            };
-            let names = attestors.into_iter().filter_map(|attestor| field(attestor, "attestors"));
-            asked.extend(names.map(|name| (attestation.clone(), name)));
-        }
-        each_child(node, &mut |child| rest.push(child));
-    }
-    asked
-}
-
-/// Attestors whose keys can't verify envelopes, although an expression names them for one.
-fn check_envelope_keys(
-    policy: &VerificationPolicy,
-    program: &Program,
-    expression: &Expression,
-    problems: &mut Vec<String>,
-) {
-    let asked: BTreeSet<(String, String)> = asked_attestations(program);
-    for (attestation, attestor) in asked {
-        let is_statement = policy
-            .attestations
-            .iter()
-            .any(|own| own.name == attestation && matches!(own.kind, AttestationKind::InToto(_)));
-        for own in policy.attestors.iter().filter(|own| is_statement && own.name == attestor) {
-            let why = match &own.identity {
-                _ if !own.annotations.is_empty() => {
-                    "`annotations` are those of cosign's signatures; an envelope has none".to_owned()
-                }
-                Identity::Key(pem) => match PublicKey::from_pem(pem) {
-                    Ok(_) => continue,
-                    Err(why) => why.to_string(),
-                },
-                Identity::KeyInCluster(_) => continue,
-                _ => "an envelope is verified against keys, and not against certificates or identities: use `key`"
-                    .to_owned(),
-            };
-            problems.push(format!(
-                "{}: `attestors.{attestor}` can't verify `attestations.{attestation}`: {why}",
-                expression.path
-            ));
-        }
     }
 }

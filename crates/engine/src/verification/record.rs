@@ -205,7 +205,7 @@ impl Record {
             let left_out = left_out.get(&policy.path).copied();
             let outcome = left_out.is_none().then(|| outcomes.next_if(|own| own.name == policy.name)).flatten();
             let mut problems = Vec::new();
-            check_policy(policy, &mut problems);
+            check_policy(policy, &settings.evidence, &mut problems);
             PolicyRecord {
                 policy: policy.name.clone(),
                 is_about: outcome.is_some(),

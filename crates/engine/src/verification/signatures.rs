@@ -1,24 +1,50 @@
 //! Signatures: whether an attestor signed an image. Each is verified once.
 
 use super::UNVERIFIED_SHOWN;
-use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_beside, one_platform};
+use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_for_signature, one_platform};
+use super::evidence::{Piece, Wanted};
 use image_admission_cel::expression::EvaluationError;
+use image_admission_evidence::sigstore::TrustRoot;
 use image_admission_host::{Host, HostFailure, Resource, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_image::manifest::Manifest;
 use image_admission_judgement::reason::{Beside, Unresolved, Unsigned, Unverified};
 use image_admission_judgement::resolve::{Digests, find_digest};
-use image_admission_settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
+use image_admission_settings::{
+    Attestor, Identity, KeyReference, Settings, TextSource, UnprovenIndexes, VerificationPolicy,
+};
 use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::spelling::{self, Misspelt};
+use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// What the host verified: an artifact at its digest, an identity, and the annotations of the signature.
 type Asked = (String, Identity, BTreeMap<String, String>);
+
+/// Whether an attestor signed an artifact.
+#[derive(Debug, Clone)]
+pub(super) enum Verdict {
+    /// The host says so.
+    ByHost,
+    /// A piece of evidence says so.
+    ByEvidence,
+    /// Nobody says so.
+    Unsigned(Refusal),
+}
+
+/// Why nobody says that an attestor signed an artifact.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    /// What the host says.
+    pub(super) why: Untrusted,
+    /// Why no piece of evidence counts, or why the registry's pieces can't be looked up.
+    pub(super) evidence: Result<Vec<String>, HostFailure>,
+}
 
 /// What is known of the images of a request.
 pub(super) struct Signatures<'a> {
@@ -27,28 +53,38 @@ pub(super) struct Signatures<'a> {
     digests: BTreeMap<ImageReference, String>,
     /// Why other references couldn't be resolved.
     unresolved: BTreeMap<ImageReference, EvaluationError>,
-    keys: BTreeMap<KeyReference, Result<String, EvaluationError>>,
+    now: Timestamp,
+    texts: BTreeMap<KeyReference, Result<String, EvaluationError>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
-    /// The results: by policy, image and attestor, why they didn't sign it, if they didn't.
-    said: BTreeMap<(String, String, String), Option<Untrusted>>,
-    /// By artifact and the host's result, what is beside it.
-    beside: BTreeMap<(String, Untrusted), Beside>,
+    pub(super) trust_roots: BTreeMap<TextSource, Result<Rc<TrustRoot>, EvaluationError>>,
+    /// By digest, the evidence in the cluster.
+    pub(super) objects: BTreeMap<String, Result<Rc<Vec<Piece>>, EvaluationError>>,
+    /// By artifact, the evidence beside it.
+    pub(super) beside_registry: BTreeMap<String, Result<Rc<Vec<Piece>>, HostFailure>>,
+    /// The results, by policy, image and attestor.
+    said: BTreeMap<(String, String, String), Verdict>,
+    /// By artifact, whether a signature in the old form is beside it.
+    signatures: BTreeMap<String, Beside>,
     /// By artifact, one of its platforms, if it is an index that nobody signed.
     platforms: BTreeMap<String, Option<NamedPlatform>>,
 }
 
 impl<'a> Signatures<'a> {
     /// `digests` are those that references were resolved to already.
-    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host, digests: Digests) -> Self {
+    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host, now: Timestamp, digests: Digests) -> Self {
         let mut signatures = Self {
             settings,
             host,
             digests: BTreeMap::new(),
             unresolved: BTreeMap::new(),
-            keys: BTreeMap::new(),
+            now,
+            texts: BTreeMap::new(),
             calls: BTreeMap::new(),
+            trust_roots: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            beside_registry: BTreeMap::new(),
             said: BTreeMap::new(),
-            beside: BTreeMap::new(),
+            signatures: BTreeMap::new(),
             platforms: BTreeMap::new(),
         };
         for (reference, digest) in digests {
@@ -74,6 +110,14 @@ impl<'a> Signatures<'a> {
 
     pub(super) fn host(&self) -> &'a dyn Host {
         self.host
+    }
+
+    pub(super) fn settings(&self) -> &'a Settings {
+        self.settings
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
     }
 
     pub(super) fn unproven_indexes(&self) -> UnprovenIndexes {
@@ -126,47 +170,85 @@ impl<'a> Signatures<'a> {
     ) -> Result<bool, EvaluationError> {
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
         let digest = self.digest(&reference)?;
-        let refused = self.verify_artifact(policy, &reference, &digest, attestor)?;
-        let is_signed = refused.is_none();
-        self.said.insert((policy.name.clone(), image.to_owned(), attestor.to_owned()), refused);
+        let verdict = self.verify_artifact(policy, &reference, &digest, attestor)?;
+        let is_signed = !matches!(verdict, Verdict::Unsigned(_));
+        self.said.insert((policy.name.clone(), image.to_owned(), attestor.to_owned()), verdict);
         Ok(is_signed)
     }
 
-    /// Why an attestor didn't sign `repository@digest`; none if they did. One of an attestor's identities is enough.
+    /// Whether an attestor signed `repository@digest`. One of an attestor's identities is enough, and so is one that says it: an
+    /// object of the cluster, the host, or a piece of evidence in the registry, in this order. The last is looked up only if the
+    /// host found nothing.
     pub(super) fn verify_artifact(
         &mut self,
         policy: &VerificationPolicy,
         reference: &ImageReference,
         digest: &str,
         attestor: &str,
+    ) -> Result<Verdict, EvaluationError> {
+        let attestors: Vec<&Attestor> = policy.attestors.iter().filter(|own| own.name == attestor).collect();
+        if attestors.is_empty() {
+            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
+        }
+        // Whoever can write objects, or keep the cluster from answering, keeps out nobody who has a signature elsewhere.
+        let in_cluster =
+            self.in_cluster(digest).and_then(|pieces| self.hold(&pieces, digest, &attestors, Wanted::Signature));
+        if matches!(in_cluster, Ok(Ok(_))) {
+            return Ok(Verdict::ByEvidence);
+        }
+        let by_host = self.ask_host(reference, digest, &attestors);
+        let why = match by_host {
+            Ok(None) => return Ok(Verdict::ByHost),
+            Ok(Some(why)) => why,
+            Err(failure) => return Err(failure),
+        };
+        let mut reasons = match in_cluster? {
+            Ok(_) => return Ok(Verdict::ByEvidence),
+            Err(reasons) => reasons,
+        };
+        let evidence = match self.in_registry(reference, digest) {
+            Err(failure) => Err(failure),
+            Ok(pieces) => match self.hold(&pieces, digest, &attestors, Wanted::Signature)? {
+                Ok(_) => return Ok(Verdict::ByEvidence),
+                Err(more) => {
+                    reasons.extend(more);
+                    Ok(reasons)
+                }
+            },
+        };
+        Ok(Verdict::Unsigned(Refusal { why, evidence }))
+    }
+
+    /// Why the host knows no signature of these attestors; none if it knows one. Hosts know not all identities.
+    fn ask_host(
+        &mut self,
+        reference: &ImageReference,
+        digest: &str,
+        attestors: &[&Attestor],
     ) -> Result<Option<Untrusted>, EvaluationError> {
         let artifact = reference.at(digest);
-        let mut refused: Option<Untrusted> = None;
+        let mut refused = Untrusted::Unsigned;
         let mut failure = None;
-        let mut is_known = false;
-        for Attestor { identity, annotations, .. } in policy.attestors.iter().filter(|own| own.name == attestor) {
-            is_known = true;
+        let known = attestors.iter().filter(|own| own.identity.is_known_to_hosts());
+        for (position, Attestor { identity, annotations, .. }) in known.enumerate() {
             let identity = match identity {
                 Identity::KeyInCluster(reference) => Identity::Key(self.key(reference)?),
                 identity => identity.clone(),
             };
             match self.call(&artifact, identity, annotations) {
                 Ok(()) => return Ok(None),
-                Err(HostFailure::NotTrusted(why)) => refused = Some(refused.map_or(why, |known| known.min(why))),
+                Err(HostFailure::NotTrusted(why)) => refused = if position == 0 { why } else { refused.min(why) },
                 // If one failure is no outage, the result is none.
                 Err(other) if failure.as_ref().is_none_or(HostFailure::is_outage) => failure = Some(other),
                 Err(_) => {}
             }
-        }
-        if !is_known {
-            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
         }
         match failure {
             Some(failure) => {
                 let why = format!("the signatures of {artifact} can't be verified: {failure}");
                 Err(self.registry_failed(reference.host(), &failure, why))
             }
-            None => Ok(refused),
+            None => Ok(Some(refused)),
         }
     }
 
@@ -192,15 +274,33 @@ impl<'a> Signatures<'a> {
 
     /// A public key in the cluster.
     pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
-        if let Some(known) = self.keys.get(reference) {
-            return known.clone();
+        let text = self.in_object(reference)?;
+        let pem = text.trim();
+        if !pem.starts_with("-----BEGIN PUBLIC KEY-----") {
+            return Err(format!("{} is not a public key in PEM", named(reference)).into());
         }
-        let key = self.read_key(reference);
-        self.keys.insert(reference.clone(), key.clone());
-        key
+        Ok(format!("{pem}\n"))
     }
 
-    fn read_key(&self, reference: &KeyReference) -> Result<String, EvaluationError> {
+    /// A text of the settings, or in the cluster.
+    pub(super) fn text(&mut self, source: &TextSource) -> Result<String, EvaluationError> {
+        match source {
+            TextSource::Inline(text) => Ok(text.clone()),
+            TextSource::InCluster(reference) => self.in_object(reference),
+        }
+    }
+
+    /// A text in an object of the cluster, read once.
+    fn in_object(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
+        if let Some(known) = self.texts.get(reference) {
+            return known.clone();
+        }
+        let text = self.read_text(reference);
+        self.texts.insert(reference.clone(), text.clone());
+        text
+    }
+
+    fn read_text(&self, reference: &KeyReference) -> Result<String, EvaluationError> {
         #[derive(Deserialize)]
         struct Holder {
             kind: Option<String>,
@@ -214,7 +314,7 @@ impl<'a> Signatures<'a> {
             namespace: Option<String>,
         }
         let KeyReference { kind, namespace, name, key } = reference;
-        let what = format!("the key `{key}` of {kind} {namespace}/{name}");
+        let what = named(reference);
         let resource = Resource { api_version: "v1", kind, namespace, name };
         let read = self.host.get_resource(&resource, &["data"]).and_then(|document| document.read::<Holder>());
         let holder = read.map_err(|failure| super::cluster_failed(&format!("{what} can't be read"), &failure))?;
@@ -233,11 +333,7 @@ impl<'a> Signatures<'a> {
         } else {
             value.clone()
         };
-        let pem = text.trim();
-        if !pem.starts_with("-----BEGIN PUBLIC KEY-----") {
-            return Err(format!("{what} is not a public key in PEM").into());
-        }
-        Ok(format!("{pem}\n"))
+        Ok(text)
     }
 
     /// The image's manifest, configuration and resolved reference.
@@ -288,38 +384,45 @@ impl<'a> Signatures<'a> {
         }))
     }
 
-    /// By image, its signers.
+    /// By image, its signers; those that evidence names, with the word.
     pub(super) fn verified(&self, policy: &VerificationPolicy) -> BTreeMap<String, BTreeSet<String>> {
         let mut verified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for ((_, image, attestor), refused) in self.said.iter().filter(|((of, ..), _)| *of == policy.name) {
-            if refused.is_none() {
-                verified.entry(image.clone()).or_default().insert(attestor.clone());
-            }
+        for ((_, image, attestor), verdict) in self.said.iter().filter(|((of, ..), _)| *of == policy.name) {
+            let signer = match verdict {
+                Verdict::ByHost => attestor.clone(),
+                Verdict::ByEvidence => format!("{attestor} (evidence)"),
+                Verdict::Unsigned(_) => continue,
+            };
+            verified.entry(image.clone()).or_default().insert(signer);
         }
         verified
     }
 
-    /// The images that aren't signed by wanted attestors, and why: attestors are grouped by image and by the host's result. What is
-    /// beside the images is looked up only if the request is rejected for them, and only for images that the message shows.
+    /// The images that aren't signed by wanted attestors, and why: attestors are grouped by image and by the host's result. More is
+    /// looked up only if the request is rejected for them, and only for images that the message shows.
     pub(super) fn unverified(&mut self, policy: &VerificationPolicy, is_rejected: bool) -> Vec<Unverified> {
-        let mut refused: BTreeMap<(String, Untrusted), Vec<String>> = BTreeMap::new();
-        for ((of, image, attestor), why) in &self.said {
-            if let Some(why) = why.filter(|_| *of == policy.name) {
-                refused.entry((image.clone(), why)).or_default().push(attestor.clone());
+        let mut refused: BTreeMap<(String, Untrusted), Vec<(String, Refusal)>> = BTreeMap::new();
+        for ((of, image, attestor), verdict) in &self.said {
+            if let Verdict::Unsigned(refusal) = verdict
+                && *of == policy.name
+            {
+                let names = refused.entry((image.clone(), refusal.why)).or_default();
+                names.push((attestor.clone(), refusal.clone()));
             }
         }
         let mut unverified = Vec::new();
-        for ((image, why), names) in refused {
+        for ((image, why), refusals) in refused {
+            let names: Vec<String> = refusals.iter().map(|(name, _)| name.clone()).collect();
             let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name)).cloned().collect();
             let found = ImageReference::parse(&image).ok().and_then(|of| Some((self.digests.get(&of)?.clone(), of)));
-            let beside = match &found {
-                Some((digest, of)) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
-                    match self.beside(of, digest, why) {
+            let beside = match (evidence_of(&refusals), &found) {
+                (Beside::Nothing, Some((digest, of))) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
+                    match self.signature(of, digest, why) {
                         Beside::Nothing => self.signed_platform(policy, of, digest, &names).unwrap_or(Beside::Nothing),
                         beside => beside,
                     }
                 }
-                _ => Beside::NotLookedUp,
+                (beside, _) => beside,
             };
             let artifact = found.map_or_else(|| image.clone(), |(digest, of)| of.at(&digest));
             unverified.push(Unverified::Image { image, artifact, unsigned: Unsigned { why, asked_for, beside } });
@@ -327,19 +430,45 @@ impl<'a> Signatures<'a> {
         unverified
     }
 
-    /// What is beside a digest, looked up once, and only if the request may make that many more calls.
-    fn beside(&mut self, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {
-        let key = (reference.at(digest), why);
-        if let Some(known) = self.beside.get(&key) {
+    /// Whether a signature in the old form is beside a digest. It is looked up once, where the host's words leave it open, and only
+    /// if the request may make one more call.
+    fn signature(&mut self, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {
+        // Hosts from 1.36 also say this if there is no signature, or if the registry failed.
+        if why != Untrusted::SignedByOthers {
+            return if why == Untrusted::Unsigned { Beside::Nothing } else { Beside::NotLookedUp };
+        }
+        let artifact = reference.at(digest);
+        if let Some(known) = self.signatures.get(&artifact) {
             return known.clone();
         }
-        if !self.host.has_room_for(MOST_CALLS) {
+        if !self.host.has_room_for(1) {
             return Beside::NotLookedUp;
         }
-        let beside = look_beside(self.host, reference, digest, why);
-        self.beside.insert(key, beside.clone());
+        let beside = look_for_signature(self.host, reference, digest);
+        self.signatures.insert(artifact, beside.clone());
         beside
     }
+}
+
+/// What refusals say of evidence, each reason once.
+fn evidence_of(refusals: &[(String, Refusal)]) -> Beside {
+    let mut reasons: Vec<String> = Vec::new();
+    for (_, Refusal { evidence, .. }) in refusals {
+        match evidence {
+            Err(failure) if failure.is_outage() => return Beside::Failed(failure.clone()),
+            // An index that can't be read proves nothing.
+            Err(_) => {}
+            Ok(own) => {
+                reasons.extend(own.iter().filter(|reason| !reasons.contains(reason)).cloned().collect::<Vec<_>>())
+            }
+        }
+    }
+    if reasons.is_empty() { Beside::Nothing } else { Beside::Evidence(reasons) }
+}
+
+/// What messages call a text in the cluster.
+fn named(KeyReference { kind, namespace, name, key }: &KeyReference) -> String {
+    format!("the key `{key}` of {kind} {namespace}/{name}")
 }
 
 impl Signatures<'_> {
@@ -353,7 +482,7 @@ impl Signatures<'_> {
         attestors: &[String],
     ) -> Option<Beside> {
         let identities = policy.attestors.iter().filter(|own| attestors.contains(&own.name)).count();
-        if identities > MOST_IDENTITIES || !self.host.has_room_for(1 + identities) {
+        if identities > MOST_IDENTITIES || !self.host.has_room_for(1 + identities + MOST_CALLS) {
             return None;
         }
         let at = reference.at(digest);
@@ -364,8 +493,10 @@ impl Signatures<'_> {
         self.platforms.insert(at, found.clone());
         let (platform, digest) = found?;
         let mut attestors = attestors.iter();
-        let is_signed =
-            attestors.any(|name| matches!(self.verify_artifact(policy, reference, &digest, name), Ok(None)));
+        let is_signed = attestors.any(|name| match self.verify_artifact(policy, reference, &digest, name) {
+            Ok(verdict) => !matches!(verdict, Verdict::Unsigned(_)),
+            Err(_) => false,
+        });
         is_signed.then_some(Beside::Platform { platform, digest })
     }
 }

@@ -135,7 +135,7 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
     assert_eq!(response["code"], 403);
     assert_eq!(
         response["message"],
-        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign ghcr.io/team/unsigned@".to_owned()
+        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign ghcr.io/team/unsigned@".to_owned()
             + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.calls();
@@ -324,7 +324,7 @@ fn a_list_of_ones_own_adds_to_the_pods() {
     object["metadata"]["annotations"] = json!({"sidecar": "ghcr.io/team/unsigned:1"});
     let response = ask(&settings(&policy), &request(&object), &world());
     assert!(
-        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look ("),
+        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)"),
         "{response}"
     );
     // What it named before the update isn't asked for again.
@@ -516,12 +516,12 @@ fn documents_in_layers_are_told_apart_from_none() {
     let slsa = json!({"name": "a", "intoto": {"type": "https://slsa.dev/provenance/v1"}});
     let none = format!("there is none at ghcr.io/team/app:{}", about.replace(':', "-"));
     let bundle = format!(
-        "{none}, but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope"
+        "{none}, but something in layers, which hosts don't hand out: `image-admission attach` makes it readable"
     );
     for (kind, said) in [("application/vnd.dev.sigstore.bundle.v0.3+json", &bundle), ("application/spdx+json", &none)] {
         let answer = ask(&policy(slsa.clone(), ""), &request(&pod(&[image])), &with(kind));
         let message = answer["message"].as_str().unwrap();
-        assert!(message.contains(said) && message.contains("bundle") == (*said == bundle), "{kind}: {message}");
+        assert!(message.contains(said) && message.contains("in layers") == (*said == bundle), "{kind}: {message}");
     }
     // What is signed as a whole is verified, with whatever is in its layers: but nobody can say what that is.
     let kind = "application/spdx+json";
@@ -549,7 +549,7 @@ fn documents_of_signed_artifacts() {
             artifact(kind, &about),
             false,
             format!(
-                "no attestation approval of team: {at} is not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign it"
+                "no attestation approval of team: {at} is not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign it"
             ),
         ),
         (
@@ -838,7 +838,7 @@ fn images_of_any_object() {
     assert_eq!(good["audit_annotations"]["verified.signed"], "ghcr.io/team/app:1: team");
     let bad = task("ghcr.io/team/unsigned:1");
     assert!(
-        bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look ("),
+        bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)"),
         "{bad}"
     );
 }
@@ -1031,7 +1031,7 @@ fn an_outage_hides_no_other_image() {
         let response = ask_for(&images);
         assert_eq!(response["accepted"], false, "{response}");
         assert!(
-            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look (")
+            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)")
         );
     }
     // Nobody says of the registry that it is one that is to be asked: whoever names it may let it fail.
@@ -1126,7 +1126,7 @@ fn an_error_of_one_policy_skips_no_other() {
         let response = ask(&settings, &request(&pod(&[image, "ghcr.io/team/unsigned:1"])), &world());
         assert_eq!(response["accepted"], false, "{first}: {response}");
         assert!(
-            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look (")
+            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)")
         );
     }
 }
@@ -1511,11 +1511,11 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         ),
         (
             attestor(json!({"key": {"kms": "awskms:///x"}})),
-            "attestors[0].cosign.key.kms: the host reaches no key management service: export the public key and write it as `data`",
+            "attestors[0].cosign.key.kms: no key management service is asked at admission: export the public key, and write it as `data` beside this",
         ),
         (
             attestor(json!({"keyless": {"identities": [{"issuerRegExp": "x", "subjectRegExp": "y"}]}})),
-            "attestors[0].cosign.keyless.identities[0].issuerRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts",
+            "attestors: `team`: hosts compare no regular expressions, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`",
         ),
         (
             attestor(json!({"keyless": {"identities": [{"issuer": "x", "subjectPrefix": "team/"}]}})),
@@ -1525,7 +1525,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             attestor(
                 json!({"keyless": {"identities": [{"issuer": "x", "subject": "y"}]}, "ctlog": {"url": "http://rekor"}}),
             ),
-            "attestors[0].cosign.ctlog.url: a policy can't choose the host's trust root: name a log of your own in the PolicyServer's `sigstoreTrustConfig`, and remove this; or use `key`",
+            "attestors[0].cosign.ctlog.url: a policy can't choose the host's trust root: write yours as `trustRoot`, or in the PolicyServer's `sigstoreTrustConfig`, and remove this",
         ),
         (
             attestor(
@@ -1551,7 +1551,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         ),
         (
             json!({"attestors": [{"name": "n", "notary": {}}], "verifications": [{"expression": "true"}]}),
-            "attestors[0].notary: the host verifies no Notary signatures; sign with cosign",
+            "attestors[0].notary.certs: the trust store is missing: the certificates of roots, in PEM",
         ),
         (
             json!({"attestors": [{"name": "a-b", "cosign": {"key": {"data": KEY}}}], "verifications": [{"expression": "true"}]}),
@@ -1559,7 +1559,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         ),
         (
             json!({"attestations": [{"name": "slsa", "intoto": {"type": "x"}, "tagSuffix": "att"}], "verifications": [{"expression": "true"}]}),
-            "attestations[0].tagSuffix: cosign keeps attestations at `.att` in layers, which the host doesn't hand out: push the envelope as the config of an artifact (`oras push --config`) at another suffix",
+            "attestations[0].tagSuffix: cosign keeps attestations at `.att` in layers, which hosts don't hand out: make them readable with `image-admission attach`, and remove this",
         ),
         (
             json!({"validationActions": ["Deny", "Warn"], "verifications": [{"expression": "true"}]}),

@@ -173,7 +173,11 @@ fn a_document_of_another_image_takes_nothing_out() {
 fn what_nobody_signed_takes_nothing_out() {
     let unsigned = bad().artifact(&tag('a'), 'd', Some('a'), openvex(&[statement()]));
     trap(Remedy::VerifySignature, &unsigned, IMAGE, &settings(), "denied fresh", "allowed fresh");
-    is_rejected(&unsigned, &settings(), "; VEX is not signed where hosts look");
+    is_rejected(
+        &unsigned,
+        &settings(),
+        "; VEX is not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)",
+    );
     let foreign = unsigned.signed(&artifact('d'), OTHER_KEY);
     trap(Remedy::VerifySignature, &foreign, IMAGE, &settings(), "denied fresh", "allowed fresh");
     is_rejected(&foreign, &settings(), "; VEX is signed, but not by security (its key)");

@@ -1,7 +1,7 @@
 //! Why an image, or an artifact beside one, counts as unsigned: nobody signed it, or none of the wanted signers.
 
 use image_admission_host::{HostFailure, Untrusted};
-use image_admission_settings::{Attestor, Identity};
+use image_admission_settings::{Attestor, Identity, TextMatch};
 use image_admission_untrusted::message::{cut, join_at_most};
 use std::fmt;
 
@@ -11,13 +11,13 @@ const ATTESTORS_SHOWN: usize = 4;
 const MAX_NAME_LENGTH: usize = 64;
 const MAX_SUBJECT_LENGTH: usize = 160;
 
+/// The most pieces of evidence whose reasons a message has, and the longest reason.
+const REASONS_SHOWN: usize = 4;
+const MAX_REASON_LENGTH: usize = 400;
+
 /// The message if no signature was found.
-const NOWHERE: &str = "not signed where hosts look";
-const NOWHERE_BY_KEY: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
-/// The message if a bundle was found that no host can verify.
-const BUNDLE_BY_KEY: &str = "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false)";
-/// The message if a bundle was found that this host doesn't look for.
-const BUNDLE_UNKNOWN: &str = "no signature, but a bundle as cosign 3 writes it, which hosts before 1.36 don't look for (sign with --new-bundle-format=false)";
+const NOWHERE: &str =
+    "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)";
 
 /// What a policy of `imageVerification` requires and lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub enum Beside {
     NotLookedUp,
     /// A signature in the old form, at a tag that ends with `.sig`.
     Signature,
-    /// No signature in the old form, but a bundle as cosign 3 writes it.
-    Bundle,
+    /// Evidence, and why each piece doesn't count.
+    Evidence(Vec<String>),
     /// Neither of them. A registry with a referrers API may have a bundle that only this API knows.
     Nothing,
     /// No signature of the index itself. But a wanted signer signed the manifest of one of its platforms.
@@ -93,11 +93,6 @@ impl Unsigned {
         Self { why, asked_for, beside: Beside::NotLookedUp }
     }
 
-    /// Whether all wanted signers are keys.
-    fn is_by_key(&self) -> bool {
-        self.asked_for.iter().all(|own| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_)))
-    }
-
     /// Writes why no signature of `artifact` counts.
     fn write(&self, f: &mut fmt::Formatter<'_>, artifact: &str) -> fmt::Result {
         let asked_for = AskedFor(&self.asked_for);
@@ -115,22 +110,17 @@ impl Unsigned {
                 );
                 return must_sign(f, &why);
             }
-            Beside::Bundle if self.is_by_key() => return must_sign(f, BUNDLE_BY_KEY),
-            Beside::Bundle if self.why == Untrusted::Unsigned => return must_sign(f, BUNDLE_UNKNOWN),
-            Beside::Bundle => {
-                return write!(
-                    f,
-                    "no signature, but a bundle as cosign 3 writes it, and none that counts by {asked_for}"
-                );
+            Beside::Evidence(reasons) => {
+                let reasons: Vec<String> = reasons.iter().map(|reason| cut(reason, MAX_REASON_LENGTH)).collect();
+                let reasons = join_at_most(reasons.iter().map(String::as_str), "; ", REASONS_SHOWN);
+                return write!(f, "not signed by {asked_for}: {reasons}");
             }
             // The host's words are about others' signatures.
-            Beside::Nothing if self.why == Untrusted::SignedByOthers => {
-                return must_sign(f, if self.is_by_key() { NOWHERE_BY_KEY } else { NOWHERE });
-            }
+            Beside::Nothing if self.why == Untrusted::SignedByOthers => return must_sign(f, NOWHERE),
             Beside::Nothing | Beside::Signature | Beside::NotLookedUp => {}
         }
         match self.why {
-            Untrusted::Unsigned => write!(f, "{NOWHERE_BY_KEY}; {asked_for} must sign {artifact}"),
+            Untrusted::Unsigned => must_sign(f, NOWHERE),
             Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
             Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
             Untrusted::NoneOfThisDigest => {
@@ -169,6 +159,17 @@ fn shown(attestor: &Attestor) -> String {
             format!("GitHub Actions of `{}/{}`", subject(owner), subject(repository))
         }
         Identity::GithubActions { owner, repository: None } => format!("GitHub Actions of `{}`", subject(owner)),
+        Identity::KeylessMatching { issuer, subject: own } => {
+            let matched = |text: &TextMatch| match text {
+                TextMatch::Exactly(text) => subject(text),
+                TextMatch::Matching(expression) => format!("/{}/", subject(expression)),
+            };
+            format!("`{}` of {}", matched(own), matched(issuer))
+        }
+        Identity::Notary(notary) => {
+            let identities = notary.trusted_identities.iter().map(String::as_str);
+            format!("Notary Project, `{}`", subject(&join_at_most(identities, "`, `", ATTESTORS_SHOWN)))
+        }
     };
     for (key, value) in &attestor.annotations {
         how.push_str(&format!(", with `{}: {}`", subject(key), subject(value)));
@@ -182,7 +183,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn attestor(name: &str, identity: Identity) -> Attestor {
-        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new() }
+        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new(), trust_root: None }
     }
 
     #[test]
@@ -198,7 +199,7 @@ mod tests {
             (
                 Untrusted::Unsigned,
                 [&ci].as_slice(),
-                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign docker.io/library/app@sha256:1",
+                "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); ci (its key) must sign docker.io/library/app@sha256:1",
             ),
             (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
             (
@@ -230,19 +231,15 @@ mod tests {
         use Untrusted::{SignedByOthers, Unsigned as Nobody};
         for (why, beside, asked_for, words) in [
             // A host before 1.36, which looks only for the old form.
-            (Nobody, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
-            (Nobody, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
-            (Nobody, Beside::Bundle, &team, format!("{BUNDLE_UNKNOWN}; {by_team} must sign it")),
+            (Nobody, Beside::Nothing, &ci, format!("{NOWHERE}; {by_key} must sign it")),
             (SignedByOthers, Beside::Signature, &ci, format!("signed, but not by {by_key}")),
             // A later one, which reports every signature that doesn't count in this way.
-            (SignedByOthers, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
             (SignedByOthers, Beside::Nothing, &team, format!("{NOWHERE}; {by_team} must sign it")),
-            (SignedByOthers, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
             (
                 SignedByOthers,
-                Beside::Bundle,
+                Beside::Evidence(vec!["a@sha256:1 is refused".to_owned(), "b".repeat(500)]),
                 &team,
-                format!("no signature, but a bundle as cosign 3 writes it, and none that counts by {by_team}"),
+                format!("not signed by {by_team}: a@sha256:1 is refused; {}…", "b".repeat(399)),
             ),
             (
                 Nobody,

@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 18] = [
+pub const EXAMPLES: [(&str, &str); 19] = [
     ("registries", "registries: [ghcr.io, {registry: docker.io, mirror: mirror.example.com/dockerhub}]"),
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
@@ -44,6 +44,7 @@ pub const EXAMPLES: [(&str, &str); 18] = [
         "exemptionsFrom",
         "exemptionsFrom: {namespace: kubewarden, workloadNamespace: true, severities: [high, medium], maxDuration: 30d, requireApprovedBy: true}",
     ),
+    ("evidence", "evidence: {fromCluster: true, maxAge: 7d, revoked: [\"5f:3a:91:0c\"]}"),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (
         "reports.vex",

@@ -1,5 +1,6 @@
 //! Who signed an image, and what was attested of it.
 
+use super::TrustRoot;
 use image_admission_settings::ExistingImages;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -208,15 +209,65 @@ pub struct NamedExpression {
     pub expression: String,
 }
 
-/// A signer who may vouch for an image.
+/// A signer who may vouch for an image. Set `cosign` or `notary`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["cosign"]}, {"required": ["notary"]}]))]
 pub struct Attestor {
     /// The name in expressions and messages: letters, digits and `_`.
     #[schemars(extend("pattern" = "^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub name: String,
-    /// The signer's key, identity or certificate.
-    pub cosign: Cosign,
+    /// The signer's key, identity or certificate, for signatures of cosign and of other tools of Sigstore.
+    pub cosign: Option<Cosign>,
+    /// Whose certificates count, for signatures of Notary Project (`notation`).
+    pub notary: Option<Notary>,
+}
+
+/// Who signs with Notary Project's tools. A signature must lead to the trust store, and be one of the trusted identities. It is
+/// verified strictly: authentic, of a trusted identity, not expired, and not revoked.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Notary {
+    /// The trust store: certificates of roots.
+    pub certs: TrustStore,
+    /// Certificates of the roots of timestamp authorities. A timestamp of theirs makes a signature outlive its certificate.
+    pub tsa_certs: Option<TrustStore>,
+    /// Subjects of the certificates that sign, as in Notary Project's trust policies; `*` for all.
+    #[schemars(length(min = 1), extend("examples" = [["x509.subject: C=US, ST=WA, O=acme"]]))]
+    pub trusted_identities: Vec<String>,
+    /// The kind of the trust store: `ca` is for the scheme `notary.x509`, the other for `notary.x509.signingAuthority`.
+    #[schemars(extend("default" = "ca", "enum" = ["ca", "signingAuthority"]))]
+    pub trust_store: Option<String>,
+}
+
+/// Certificates in PEM, or where they are.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum TrustStore {
+    /// In PEM.
+    Text(#[schemars(extend("contentMediaType" = "application/x-pem-file"))] String),
+    /// As Kyverno writes them.
+    Value {
+        /// The certificates.
+        #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
+        value: String,
+    },
+    /// In the settings, or in the cluster.
+    Source(TrustStoreSource),
+}
+
+/// Certificates. Set one of `data`, `secretRef` and `configMapRef`.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["secretRef"]}, {"required": ["configMapRef"]}]))]
+pub struct TrustStoreSource {
+    /// In PEM.
+    #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
+    pub data: Option<String>,
+    /// A Secret that is read at each request; `key` is `ca.crt`, unless it is set.
+    pub secret_ref: Option<KeyReference>,
+    /// A ConfigMap that is read at each request; `key` is `ca.crt`, unless it is set.
+    pub config_map_ref: Option<KeyReference>,
 }
 
 /// The signer's key, identity or certificate. Set one of `key`, `keyless` and `certificate`.
@@ -235,6 +286,8 @@ pub struct Cosign {
     pub annotations: Option<BTreeMap<String, String>>,
     /// Whether the signature must be in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,
+    /// What bundles with certificates are verified with, instead of `evidence.trustRoot`.
+    pub trust_root: Option<TrustRoot>,
 }
 
 /// A public key. Set one of `data`, `secretRef` and `configMapRef`.
@@ -249,6 +302,8 @@ pub struct Key {
     pub secret_ref: Option<KeyReference>,
     /// A ConfigMap that is read at each request.
     pub config_map_ref: Option<KeyReference>,
+    /// Where the private key is. Nobody asks there at admission: the public key must stand beside it.
+    pub kms: Option<String>,
     /// Only `sha256` is supported.
     #[schemars(extend("pattern" = "^[Ss][Hh][Aa]256$", "default" = "sha256"))]
     pub hash_algorithm: Option<String>,
@@ -264,8 +319,7 @@ pub struct KeyReference {
     /// The object's namespace.
     #[schemars(length(min = 1))]
     pub namespace: String,
-    /// The key of its data.
-    #[schemars(extend("default" = "cosign.pub"))]
+    /// The key of its data: of a public key `cosign.pub`, unless it is set.
     pub key: Option<String>,
 }
 
@@ -281,20 +335,32 @@ pub struct Keyless {
     pub github_actions: Option<GithubActions>,
 }
 
-/// An identity. Set `subject` or `subjectPrefix`.
+/// An identity. Set `issuer` or `issuerRegExp`, and one of `subject`, `subjectPrefix` and `subjectRegExp`. Hosts compare no regular
+/// expressions: with one, only evidence counts, and a trust root is needed.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["subject"]}, {"required": ["subjectPrefix"]}]))]
+#[schemars(extend("allOf" = [
+    {"oneOf": [{"required": ["issuer"]}, {"required": ["issuerRegExp"]}]},
+    {"oneOf": [{"required": ["subject"]}, {"required": ["subjectPrefix"]}, {"required": ["subjectRegExp"]}]}
+]))]
 pub struct KeylessIdentity {
     /// The identity's issuer.
     #[schemars(length(min = 1), extend("examples" = ["https://token.actions.githubusercontent.com"]))]
-    pub issuer: String,
+    pub issuer: Option<String>,
     /// The whole subject.
     #[schemars(length(min = 1))]
     pub subject: Option<String>,
     /// The beginning of the subject, a URL.
     #[schemars(extend("pattern" = "^https?://", "examples" = ["https://github.com/team/"]))]
     pub subject_prefix: Option<String>,
+    /// A regular expression that finds something in the issuer. Begin it with `^` and end it with `$`.
+    #[serde(rename = "issuerRegExp")]
+    #[schemars(length(min = 1))]
+    pub issuer_expression: Option<String>,
+    /// A regular expression that finds something in the subject. Begin it with `^` and end it with `$`.
+    #[serde(rename = "subjectRegExp")]
+    #[schemars(length(min = 1), extend("examples" = ["^https://github\\.com/team/[^/]+/\\.github/workflows/release\\.yml@refs/tags/v"]))]
+    pub subject_expression: Option<String>,
 }
 
 /// Workflows on GitHub.

@@ -746,20 +746,19 @@ fn what_cosign_writes_and_no_host_verifies() {
     let images = "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
     let envelopes = "images.all.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0)";
     let spdx = "application/spdx+json";
-    let by_key = "imageVerification[0].attestors: cosign 3 signs in bundles, and no host verifies those by key: have `team` sign with `--new-bundle-format=false --use-signing-config=false`";
-    check(&policy(p256, spdx, images), &[("old-form", by_key)]);
+    check(&policy(p256, spdx, images), &[]);
     let prehashed = "imageVerification[0].attestors: the key of `team` is an Ed25519 key, with which cosign signs as Ed25519ph: only plain Ed25519 is verified, so sign with another tool, or with a key of P-256, as `cosign generate-key-pair` makes it";
     for (expression, severity) in [(images, LintSeverity::Warning), (envelopes, LintSeverity::Note)] {
         let settings = policy(ed25519, spdx, expression);
-        check(&settings, &[("prehashed-key", prehashed), ("old-form", by_key)]);
+        check(&settings, &[("prehashed-key", prehashed)]);
         let lints = Settings::read(&settings).unwrap().lint(NOW, None);
         assert!(lints.iter().any(|lint| lint.rule == LintRule::PrehashedKey && lint.severity == severity));
     }
     for kind in ["application/vnd.dev.sigstore.bundle.v0.3+json", "application/vnd.dev.cosign.artifact.sig.v1+json"] {
         let message = format!(
-            "imageVerification[0].attestations[0].referrer.type: what cosign attaches as `{kind}` is a layer, which hosts don't hand out; push the envelope as the configuration of an artifact (`oras push --config`), and ask for it with `intoto`"
+            "imageVerification[0].attestations[0].referrer.type: what cosign attaches as `{kind}` is a layer, which hosts don't hand out; make it readable with `image-admission attach`, and ask for it with `intoto`"
         );
-        check(&policy(p256, kind, envelopes), &[("old-form", by_key), ("in-layer", &message)]);
+        check(&policy(p256, kind, envelopes), &[("in-layer", &message)]);
     }
 }
 
@@ -767,39 +766,19 @@ fn what_cosign_writes_and_no_host_verifies() {
 fn signatures_that_cosign_3_writes_otherwise_unless_it_is_told() {
     let pem = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\nawcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n-----END PUBLIC KEY-----\n";
     let key = json!({"key": {"data": pem}});
-    let in_cluster = json!({"key": {"secretRef": {"name": "keys", "namespace": "security"}}});
     let keyless = json!({"keyless": {"githubActions": {"owner": "team"}}});
     let annotated = json!({"keyless": {"githubActions": {"owner": "team"}}, "annotations": {"env": "prod"}});
     let attestor = |cosign: &Value| json!([{"name": "team", "cosign": cosign}]);
-    let policy = |cosign: &Value, attestation: &Value, expression: &str| {
-        json!({"imageVerification": [{"name": "signed", "verifyPreScanAccepted": true, "attestors": attestor(cosign),
-            "attestations": [{"name": "a", attestation.as_str().unwrap(): {"type": "application/x"}}],
-            "verifications": [{"expression": expression}]}]})
-    };
     let how = "have `team` sign with `--new-bundle-format=false --use-signing-config=false`";
-    let by_key = format!("cosign 3 signs in bundles, and no host verifies those by key: {how}");
-    let dropped = format!("cosign 3 signs in bundles, whose annotations hosts drop: {how}");
-    let images = "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
-    let attested = "images.all.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0)";
-    let (signed, envelope) = (json!("referrer"), json!("intoto"));
-    for (cosign, attestation, expression, remark) in [
-        (&key, &envelope, images, Some(&by_key)),
-        (&in_cluster, &envelope, images, Some(&by_key)),
-        (&annotated, &envelope, images, Some(&dropped)),
-        (&keyless, &envelope, images, None),
-        (&key, &signed, attested, Some(&by_key)),
-        // The policy itself verifies an envelope, whatever wrote it.
-        (&key, &envelope, attested, None),
-        (&key, &signed, "true", None),
-    ] {
-        let settings = policy(cosign, attestation, expression);
-        let remarks: Vec<(&str, String)> = remark
-            .map(|remark| ("old-form", format!("imageVerification[0].attestors: {remark}")))
-            .into_iter()
-            .collect();
-        let remarks: Vec<(&str, &str)> = remarks.iter().map(|(rule, text)| (*rule, text.as_str())).collect();
-        check(&settings, &remarks);
+    let by_key =
+        format!("reports.vex[0].attestors: cosign 3 signs in bundles, and no host verifies those by key: {how}");
+    let dropped = format!("reports.vex[0].attestors: cosign 3 signs in bundles, whose annotations hosts drop: {how}");
+    for (cosign, remark) in [(&key, Some(&by_key)), (&annotated, Some(&dropped)), (&keyless, None)] {
+        let settings = json!({"reports": {"vex": [{"attestors": attestor(cosign)}]}});
         let lints = Settings::read(&settings).unwrap().lint(NOW, None);
+        let found: Vec<String> =
+            lints.iter().filter(|lint| lint.rule == LintRule::OldForm).map(Lint::to_string).collect();
+        assert_eq!(found, remark.into_iter().cloned().collect::<Vec<_>>());
         assert!(lints.iter().all(|lint| lint.rule != LintRule::OldForm || lint.severity == LintSeverity::Note));
     }
 }

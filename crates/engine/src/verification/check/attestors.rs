@@ -1,0 +1,152 @@
+//! Attestors whose keys, certificates or trust roots can't be used, and those that an expression names in vain.
+
+use cel::IdedExpr;
+use cel::common::ast::Expr;
+use image_admission_cel::expression::{Program, each_child};
+use image_admission_cel::functions::regex::is_match;
+use image_admission_evidence::certificate::Certificate;
+use image_admission_evidence::key::{KeyError, PublicKey};
+use image_admission_evidence::notary::{Revoked, TrustedIdentity};
+use image_admission_evidence::sigstore::TrustRoot;
+use image_admission_settings::{
+    AttestationKind, Attestor, Evidence, Expression, Identity, Notary, TextMatch, TextSource, VerificationPolicy,
+};
+use std::collections::BTreeSet;
+
+/// Problems of the attestors of one policy.
+pub(super) fn check(policy: &VerificationPolicy, evidence: &Evidence, problems: &mut Vec<String>) {
+    for attestor in &policy.attestors {
+        let mut found = Vec::new();
+        match &attestor.identity {
+            Identity::Key(pem) => {
+                if let Err(
+                    why @ (KeyError::Malformed | KeyError::NotOnCurve(_) | KeyError::Weak | KeyError::MoreThanOneBlock),
+                ) = PublicKey::from_pem(pem)
+                {
+                    problems.push(format!("{}.attestors: the key of `{}`: {why}", policy.path, attestor.name));
+                }
+            }
+            Identity::KeylessMatching { issuer, subject } => {
+                let expressions = [issuer, subject].into_iter().filter_map(|text| match text {
+                    TextMatch::Matching(expression) => Some(expression),
+                    TextMatch::Exactly(_) => None,
+                });
+                found.extend(expressions.filter_map(|expression| is_match("", expression).err()));
+                if trust_root(attestor, evidence).is_none() {
+                    found.push(
+                        "hosts compare no regular expressions, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`"
+                            .to_owned(),
+                    );
+                }
+            }
+            Identity::Notary(notary) => found.extend(of_notary(notary)),
+            _ => {}
+        }
+        if let Some(TextSource::Inline(json)) = &attestor.trust_root
+            && let Err(why) = TrustRoot::read(json)
+        {
+            found.push(format!("its trust root: {why}"));
+        }
+        problems.extend(found.iter().map(|why| format!("{}.attestors: `{}`: {why}", policy.path, attestor.name)));
+    }
+}
+
+/// Problems of the setting `evidence`.
+pub(super) fn check_evidence(evidence: &Evidence, problems: &mut Vec<String>) {
+    if let Some(TextSource::Inline(json)) = &evidence.trust_root
+        && let Err(why) = TrustRoot::read(json)
+    {
+        problems.push(format!("evidence.trustRoot.data: {why}"));
+    }
+    for (position, text) in evidence.revoked.iter().enumerate() {
+        if let Err(why) = Revoked::parse(text) {
+            problems.push(format!("evidence.revoked[{position}]: {why}"));
+        }
+    }
+}
+
+fn of_notary(notary: &Notary) -> Vec<String> {
+    let stores = [Some(&notary.certificates), notary.timestamp_certificates.as_ref()];
+    let stores = stores.into_iter().flatten().filter_map(|source| match source {
+        TextSource::Inline(pem) => Certificate::all_from_pem(pem).err().map(|why| why.to_string()),
+        TextSource::InCluster(_) => None,
+    });
+    let identities = notary.trusted_identities.iter();
+    stores.chain(identities.filter_map(|text| TrustedIdentity::parse(text).err().map(|why| why.to_string()))).collect()
+}
+
+/// The trust root that an attestor's certificates are verified with.
+fn trust_root<'a>(attestor: &'a Attestor, evidence: &'a Evidence) -> Option<&'a TextSource> {
+    attestor.trust_root.as_ref().or(evidence.trust_root.as_ref())
+}
+
+/// Attestors that can't vouch for statements, although an expression names them for one.
+pub(super) fn check_statements(
+    policy: &VerificationPolicy,
+    evidence: &Evidence,
+    program: &Program,
+    expression: &Expression,
+    problems: &mut Vec<String>,
+) {
+    for (attestation, attestor) in asked_attestations(program) {
+        let is_statement = policy
+            .attestations
+            .iter()
+            .any(|own| own.name == attestation && matches!(own.kind, AttestationKind::InToto(_)));
+        for own in policy.attestors.iter().filter(|own| is_statement && own.name == attestor) {
+            let why = match &own.identity {
+                _ if !own.annotations.is_empty() => {
+                    "`annotations` are those of cosign's signatures; a statement has none".to_owned()
+                }
+                Identity::Key(pem) => match PublicKey::from_pem(pem) {
+                    Ok(_) => continue,
+                    Err(why) => why.to_string(),
+                },
+                Identity::KeyInCluster(_) => continue,
+                Identity::Keyless { .. }
+                | Identity::KeylessPrefix { .. }
+                | Identity::KeylessMatching { .. }
+                | Identity::GithubActions { .. } => match trust_root(own, evidence) {
+                    Some(_) => continue,
+                    None => "a statement by an identity is verified with a trust root: set `cosign.trustRoot`, or `evidence.trustRoot`".to_owned(),
+                },
+                Identity::Certificate { .. } | Identity::Notary(_) => {
+                    "a statement is verified with a key or a trust root: use `key` or `keyless`".to_owned()
+                }
+            };
+            problems.push(format!(
+                "{}: `attestors.{attestor}` can't verify `attestations.{attestation}`: {why}",
+                expression.path
+            ));
+        }
+    }
+}
+
+/// The attestations that an expression names, each with its named attestors.
+fn asked_attestations(program: &Program) -> BTreeSet<(String, String)> {
+    let field = |tree: &IdedExpr, of: &str| match &tree.expr {
+        Expr::Select(select) => match &select.operand.expr {
+            Expr::Ident(name) if name == of => Some(select.field.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut asked = BTreeSet::new();
+    let mut rest = vec![&program.tree];
+    while let Some(node) = rest.pop() {
+        if let Expr::Call(call) = &node.expr
+            && call.func_name == "verifyAttestationSignatures"
+            && let [_, attestation, attestors] = call.args.as_slice()
+            && let Some(attestation) = field(attestation, "attestations")
+        {
+            let attestors = match &attestors.expr {
+                Expr::List(list) => list.elements.iter().collect(),
+                _ => vec![attestors],
+            };
+            let names = attestors.into_iter().filter_map(|attestor| field(attestor, "attestors"));
+            asked.extend(names.map(|name| (attestation.clone(), name)));
+        }
+        each_child(node, &mut |child| rest.push(child));
+    }
+    asked
+}
