@@ -7,7 +7,7 @@ REKOR_SERVER_POSIX (Rekor version 2 with files for its storage), REKOR_SERVER (v
 are built of the folders here. The README.md among the files
 says how to build them. This program starts a private Sigstore on loopback, and ends it. Each file is made by the command that
 stands in `index.json`; the tool then verifies it, and must refuse it with another key or another identity. All keys are made anew, and go
-with the program.
+with the program. With names, what they start is made and judged, and no file is written.
 """
 import atexit, base64, datetime, glob, hashlib, json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
@@ -74,7 +74,7 @@ IDENTIFIED = "--certificate-identity {identity} --certificate-oidc-issuer {issue
 def by_key(key, command, judge, **more):
     """A file that `key` signed. `judge` is the command that verifies it, to which a key is added."""
     # cosign signs with the digest that fits the key, and verifies with SHA-256 unless it's told.
-    judge += {"p384": " --signature-digest-algorithm sha384", "p521": " --signature-digest-algorithm sha512", "ed25519": " --signature-digest-algorithm sha512"}.get(key, "")
+    judge += {"p384": " --signature-digest-algorithm sha384", "p521": " --signature-digest-algorithm sha512"}.get(key, "")
     return {"trust": {"key": f"{key}.pub"}, "command": f"{command.format(key=f'--key {key}.key')}",
             "judge": f"{judge} --key {key}.pub", "refused": f"{judge} --key other.pub", **more}
 
@@ -131,7 +131,7 @@ TIMESTAMPED = " --use-signed-timestamps --insecure-ignore-tlog"
 
 # Signatures that cosign makes, and neither it nor anybody else verifies who knows the image's digest alone.
 OF_THE_BYTES = {"unverifiable": "the signature is of another digest than the image's"}
-PREHASHED = {"unverifiable": "cosign 3 signs envelopes with Ed25519ph, and verifies Ed25519"}
+PREHASHED = {"unverifiable": "cosign signs envelopes with Ed25519ph, and verifies Ed25519"}
 
 # By name: how the file is made.
 FORMS = {
@@ -141,8 +141,9 @@ FORMS = {
     **{f"blob-{key}": by_key(key, **judged(BLOB, UNLOGGED)) for key in ("p256", "rsa2048")},
     **{f"blob-{key}": by_key(key, **judged(BLOB, UNLOGGED), **OF_THE_BYTES) for key in ("p384", "ed25519")},
     # cosign 2: an attestation as a layer of `.att`, and as a bundle.
-    **{f"att-{key}": by_key(key, **judged(attest("slsaprovenance1", "cosign2", NO_LOG), UNLOGGED), form="dsse") for key in ("p256", "rsa3072", "ed25519")},
-    "cosign2-attest-p256": by_key("p256", **judged(attest("vuln", "cosign2", f"{NO_LOG} --new-bundle-format"), " --new-bundle-format" + UNLOGGED)),
+    **{f"att-{key}": by_key(key, **judged(attest("slsaprovenance1", "cosign2", NO_LOG), UNLOGGED), form="dsse") for key in ("p256", "rsa3072")},
+    "att-ed25519": by_key("ed25519", **judged(attest("slsaprovenance1", "cosign2", NO_LOG), UNLOGGED), form="dsse", **PREHASHED),
+    "cosign2-attest-p256": by_key("p256", **judged(attest("vuln", "cosign2", f"{NO_LOG} --new-bundle-format"), " --new-bundle-format --trusted-root root.json" + UNLOGGED)),
     # By a key, with services: Rekor version 2 and a timestamp, and a timestamp alone.
     "sign-p256-logged": logged("p256", "services", SIGN),
     "attest-p256-logged": logged("p256", "services", attest("slsaprovenance1")),
@@ -415,11 +416,7 @@ def main():
     for kind, (_, document) in PREDICATES.items():
         folder.write(f"{kind}.json", hosts.compact(document))
     only = sys.argv[1:]
-    os.makedirs(MADE, exist_ok=True)
-    for old in [] if only else os.listdir(MADE):
-        if old != "README.md":
-            os.remove(os.path.join(MADE, old))
-    entries, failed = [], []
+    files, entries, failed = {}, [], []
     for name, form in FORMS.items():
         if only and not any(name.startswith(wanted) for wanted in only):
             continue
@@ -449,8 +446,7 @@ def main():
         print(f"{name}: {len(data)} bytes; {f'REFUSED: {reason(accepted.stderr)}; ' if accepted.returncode else ''}refused: {reason(refused.stderr)}", flush=True)
         binary = kind == "notary-cose"
         file = f"{name}.{'base64' if binary else 'json'}"
-        with open(os.path.join(MADE, file), "wb") as f:
-            f.write(base64.b64encode(data) + b"\n" if binary else data)
+        files[file] = base64.b64encode(data) + b"\n" if binary else data
         entry = {"file": file, "form": kind, **{field: form[field] for field in ("trust",)}}
         if form.get("tsa"):
             entry["trust"] = {**entry["trust"], "timestamps": form["tsa"]}
@@ -465,21 +461,24 @@ def main():
             entry["time"] = proven_time(folder, form, data)
         entry["command"] = form["command"]
         entries.append(entry)
-    write_index(folder, entries)
     if failed:
         sys.exit(f"{len(failed)} failed: {[line.splitlines()[0] for line in failed]}")
+    if not only:
+        write(folder, files, entries)
 
 
-def write_index(folder, entries):
-    for source, target in {"root.json": "root.json", "timestamps.pem": "timestamps.pem", "image.json": "image.json",
-                           **{f"{key}.pub": f"{key}.pub" for key in KEYS},
-                           **{f"{key}-ca.crt": f"notary-{key}-ca.pem" for key in KEYS if key != "ed25519"}}.items():
-        with open(os.path.join(MADE, target), "wb") as f:
-            f.write(folder.read(source, "rb"))
-    digest = "sha256:" + hosts.sha256(folder.read("image.json", "rb"))
-    with open(os.path.join(MADE, "index.json"), "w") as f:
-        json.dump({"image": digest, "files": entries}, f, indent=1)
-        f.write("\n")
+def write(folder, files, entries):
+    for old in os.listdir(MADE):
+        if old != "README.md":
+            os.remove(os.path.join(MADE, old))
+    named = {name: name for name in ("root.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
+    named |= {f"notary-{key}-ca.pem": f"{key}-ca.crt" for key in KEYS if key != "ed25519"}
+    files |= {target: folder.read(source, "rb") for target, source in named.items()}
+    digest = "sha256:" + hosts.sha256(files["image.json"])
+    files["index.json"] = (json.dumps({"image": digest, "files": entries}, indent=1) + "\n").encode()
+    for name, content in files.items():
+        with open(os.path.join(MADE, name), "wb") as f:
+            f.write(content)
 
 
 if __name__ == "__main__":
