@@ -68,7 +68,9 @@ SUBJECT = "/C=DE/ST=Berlin/L=Berlin/O=Example/CN="
 NAME = "CN={0},O=Example,L=Berlin,ST=Berlin,C=DE"
 
 NO_SERVICES = "--signing-config no-services.json"
-IDENTIFIED = "--certificate-identity {identity} --certificate-oidc-issuer {issuer} --trusted-root root.json"
+IDENTIFIED = "--certificate-identity {identity} --certificate-oidc-issuer {issuer} --trusted-root {root}"
+# The trust root of each set of services. That of timestamps names no logs, as GitHub's doesn't.
+ROOTS = {"services": "root.json", "log1": "root.json", "services1": "root.json", "timestamps": "root-timestamps.json", None: "root.json"}
 
 
 def by_key(key, command, judge, **more):
@@ -82,13 +84,17 @@ def by_key(key, command, judge, **more):
 def by_identity(identity, services, command, judge, **more):
     """A file that somebody signed with a certificate of Fulcio."""
     issuer, token = ("$ISSUER/workflow", "workflow-token") if identity == WORKFLOW else ("$ISSUER", "token")
+    root = ROOTS[services]
     # cosign 2 knows no configuration of services.
-    services = f"--signing-config {services}.json --trusted-root root.json" if services else "--fulcio-url $FULCIO_URL --rekor-url $REKOR_URL"
-    return {"trust": {"trustedRoot": "root.json"}, "identity": identity,
-            "command": command.format(key=f"{services} --identity-token {token}").replace(NO_SERVICES, "").replace("  ", " "),
-            "judge": f"{judge} {IDENTIFIED.format(identity=identity, issuer=issuer)}", "refused": f"{judge} {IDENTIFIED.format(identity='another@example.com', issuer=issuer)}", **more}
+    signing = f"--signing-config {services}.json --trusted-root {root}" if services else "--fulcio-url $FULCIO_URL --rekor-url $REKOR_URL"
+    identified = lambda identity: f"{judge} {IDENTIFIED.format(identity=identity, issuer=issuer, root=root)}"
+    return {"trust": {"trustedRoot": root}, "identity": identity,
+            "command": command.format(key=f"{signing} --identity-token {token}").replace(NO_SERVICES, "").replace("  ", " "),
+            "judge": identified(identity), "refused": identified("another@example.com"), **more}
 
 
+MEDIA_TYPES = {"jws": "application/jose+json", "cose": "application/cose"}
+STAMPED = "--timestamp-url $TIMESTAMPS --timestamp-root-cert timestamps.pem "
 SIGN = {"command": "cosign sign --yes {key} " + NO_SERVICES + " $IMAGE", "judge": "cosign verify $IMAGE", "predicateType": SIGNED}
 BLOB = {"command": "cosign sign-blob --yes {key} " + NO_SERVICES + " --bundle made.json image.json", "judge": "cosign verify-blob --bundle made.json image.json", "from": "made.json"}
 UNLOGGED = " --insecure-ignore-tlog"
@@ -103,31 +109,32 @@ def judged(form, flags):
     return {**form, "judge": form["judge"] + flags}
 
 
-def logged(key, services, form, flags="", time=True):
+def logged(key, services, form, flags=""):
     """By a key, with an entry in a log, a timestamp, or both."""
-    form = {**form, "command": form["command"].replace(NO_SERVICES, f"--signing-config {services}.json --trusted-root root.json"),
-            "judge": form["judge"] + " --trusted-root root.json" + flags}
-    return by_key(key, **form, time=time)
+    root = ROOTS[services]
+    form = {**form, "command": form["command"].replace(NO_SERVICES, f"--signing-config {services}.json --trusted-root {root}"),
+            "judge": f"{form['judge']} --trusted-root {root}{flags}"}
+    return {**by_key(key, **form, time=True), "trust": {"key": f"{key}.pub", "trustedRoot": root}}
 
 
 def notary(format, key, flags="", chain="leaf", **more):
     verify = "cp policies/{0}.json config/notation/trustpolicy.json && notation verify -v --insecure-registry $IMAGE"
+    tsa = {"tsa": "timestamps.pem"} if flags == STAMPED else {}
     return {"form": f"notary-{format}", "command": f"notation sign --insecure-registry --signature-format {format} --key {key}-{chain} {flags}$IMAGE".replace("  ", " "),
-            "trust": {"certificates": f"notary-{key}-ca.pem"}, "signer": NAME.format(f"{key}-{chain}"),
-            "judge": verify.format(f"{key}-timestamped" if "tsa" in more else key), "refused": verify.format("other"), **more}
+            "trust": {"ca": f"notary-{key}-ca.pem", **tsa}, "signer": NAME.format(f"{key}-{chain}"),
+            "judge": verify.format(f"{key}-timestamped" if flags == STAMPED else key), "refused": verify.format("other"), **more}
 
 
 def authority(format, attribute=""):
     form = notary(format, "p256")
-    return {**form, "command": f"authority {format} p256.pem p256-leaf.chain image.json{attribute} >made.{format}", "push": MEDIA_TYPES[format],
-            "judge": form["judge"].replace("p256.json", "p256-authority.json"), "from": f"made.{format}",
+    return {**form, "trust": {"signingAuthority": form["trust"]["ca"]}, "command": f"authority {format} p256.pem p256-leaf.chain image.json{attribute} >made.{format}", "push": MEDIA_TYPES[format],
+            "judge": form["judge"].replace("p256.json", "p256-authority.json"), "refused": form["refused"].replace("other.json", "other-authority.json"), "from": f"made.{format}",
             **({"unverifiable": "a critical attribute that nobody knows"} if attribute else {})}
 
 
-MEDIA_TYPES = {"jws": "application/jose+json", "cose": "application/cose"}
-STAMPED = "--timestamp-url $TIMESTAMPS --timestamp-root-cert timestamps.pem "
 NO_LOG = "--tlog-upload=false"
 TIMESTAMPED = " --use-signed-timestamps --insecure-ignore-tlog"
+UNLISTED = TIMESTAMPED + " --insecure-ignore-sct"
 
 # Signatures that cosign makes, and neither it nor anybody else verifies who knows the image's digest alone.
 OF_THE_BYTES = {"unverifiable": "the signature is of another digest than the image's"}
@@ -151,17 +158,17 @@ FORMS = {
     "blob-p256-logged": logged("p256", "services", BLOB),
     "sign-p256-timestamped": logged("p256", "timestamps", SIGN, TIMESTAMPED),
     # The same with Rekor version 1, which promises an entry and tells the time.
-    "sign-p256-logged1": logged("p256", "log1", SIGN, time=False),
-    "attest-p256-logged1": logged("p256", "log1", attest("slsaprovenance1"), time=False),
-    "blob-rsa2048-logged1": logged("rsa2048", "log1", BLOB, time=False),
+    "sign-p256-logged1": logged("p256", "log1", SIGN),
+    "attest-p256-logged1": logged("p256", "log1", attest("slsaprovenance1")),
+    "blob-rsa2048-logged1": logged("rsa2048", "log1", BLOB),
     # By a certificate of Fulcio.
     "keyless-sign": by_identity(IDENTITY, "services", **SIGN, time=True),
     "keyless-attest": by_identity(IDENTITY, "services", **attest("slsaprovenance1"), time=True),
     "keyless-blob": by_identity(IDENTITY, "services", **BLOB, time=True),
-    "keyless-timestamped": by_identity(IDENTITY, "timestamps", **judged(SIGN, TIMESTAMPED), time=True),
+    "keyless-timestamped": by_identity(IDENTITY, "timestamps", **judged(SIGN, UNLISTED), time=True),
     "workflow-sign": by_identity(WORKFLOW, "services", **SIGN, time=True),
     "workflow-attest": by_identity(WORKFLOW, "services", **attest("slsaprovenance1"), time=True),
-    "workflow-attest-timestamped": by_identity(WORKFLOW, "timestamps", **judged(attest("slsaprovenance1"), TIMESTAMPED), time=True),
+    "workflow-attest-timestamped": by_identity(WORKFLOW, "timestamps", **judged(attest("slsaprovenance1"), UNLISTED), time=True),
     "keyless-sign-logged1": by_identity(IDENTITY, "log1", **SIGN, time=True),
     "keyless-blob-logged1": by_identity(IDENTITY, "log1", **BLOB, time=True),
     "workflow-attest-logged1": by_identity(WORKFLOW, "log1", **attest("slsaprovenance1"), time=True),
@@ -170,7 +177,7 @@ FORMS = {
     # Notary Project.
     **{f"notation-{format}-{key}": notary(format, key) for format in ("jws", "cose") for key in ("p256", "p384", "p521", "rsa2048", "rsa3072", "rsa4096")},
     **{f"notation-{format}-expiry": notary(format, "rsa3072", "--expiry 24h ", expires=True) for format in ("jws", "cose")},
-    **{f"notation-{format}-timestamped": notary(format, "p256", STAMPED, time=True, tsa="timestamps.pem") for format in ("jws", "cose")},
+    **{f"notation-{format}-timestamped": notary(format, "p256", STAMPED, time=True) for format in ("jws", "cose")},
     **{f"notation-{format}-metadata": notary(format, "p256", "--user-metadata build=42 ") for format in ("jws", "cose")},
     **{f"notation-{format}-intermediate": notary(format, "p384", chain="below") for format in ("jws", "cose")},
     # By a signing authority, which notation verifies and doesn't sign as.
@@ -268,6 +275,7 @@ def start_services(folder):
         f"cosign signing-config create --fulcio {service(at['fulcio'], 1)} --tsa {service(timestamps, 1)} --tsa-config ANY --out timestamps.json",
         f"cosign trusted-root create --fulcio url={at['fulcio']},certificate-chain=fulcio.crt --rekor url={at['rekor']},public-key=rekor.pub,{SINCE},origin=127.0.0.1 --rekor url={at['rekor1']},public-key=rekor1.pub,{SINCE} "
         f"--ctfe url={at['issuer']}/ctlog,public-key=ctlog.pub,{SINCE} --tsa url={timestamps},certificate-chain=timestamps.crt --out root.json",
+        f"cosign trusted-root create --fulcio url={at['fulcio']},certificate-chain=fulcio.crt --tsa url={timestamps},certificate-chain=timestamps.crt --out root-timestamps.json",
     ]:
         folder.must(command)
     folder.env |= {"ISSUER": at["issuer"], "FULCIO_URL": at["fulcio"], "REKOR_URL": at["rekor1"], "SIGSTORE_CT_LOG_PUBLIC_KEY_FILE": f"{folder.path}/ctlog.pub",
@@ -447,9 +455,7 @@ def main():
         binary = kind == "notary-cose"
         file = f"{name}.{'base64' if binary else 'json'}"
         files[file] = base64.b64encode(data) + b"\n" if binary else data
-        entry = {"file": file, "form": kind, **{field: form[field] for field in ("trust",)}}
-        if form.get("tsa"):
-            entry["trust"] = {**entry["trust"], "timestamps": form["tsa"]}
+        entry = {"file": file, "form": kind, "trust": form["trust"]}
         if form.get("identity"):
             entry |= {"identity": form["identity"], "issuer": folder.env["ISSUER"] + ("/workflow" if form["identity"] == WORKFLOW else "")}
         entry |= {field: form[field] for field in ("signer", "predicateType", "unverifiable") if form.get(field)}
@@ -471,11 +477,11 @@ def write(folder, files, entries):
     for old in os.listdir(MADE):
         if old != "README.md":
             os.remove(os.path.join(MADE, old))
-    named = {name: name for name in ("root.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
+    named = {name: name for name in ("root.json", "root-timestamps.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
     named |= {f"notary-{key}-ca.pem": f"{key}-ca.crt" for key in KEYS if key != "ed25519"}
     files |= {target: folder.read(source, "rb") for target, source in named.items()}
     digest = "sha256:" + hosts.sha256(files["image.json"])
-    files["index.json"] = (json.dumps({"image": digest, "files": entries}, indent=1) + "\n").encode()
+    files["index.json"] = (json.dumps({"image": digest, "made": int(time.time()), "files": entries}, indent=1) + "\n").encode()
     for name, content in files.items():
         with open(os.path.join(MADE, name), "wb") as f:
             f.write(content)
