@@ -370,9 +370,10 @@ def proven_time(folder, form, data):
     """When a timestamp says that it was signed, or else the log of Rekor version 1, in seconds since 1970."""
     if form.get("form", "").startswith("notary"):
         inspected = json.loads(folder.must("notation inspect --insecure-registry --output json $IMAGE"))
-        folder.write("inspected.json", json.dumps(inspected))
         stamp = inspected["Signatures"][0]["unsignedAttributes"]["timestampSignature"]["timestamp"]
-        return int(datetime.datetime.fromisoformat(re.match(r"\[?([^,\]]*)", stamp)[1].strip().replace("Z", "+00:00")).timestamp())
+        # The first and the last second that it may be, which its accuracy is between.
+        times = [datetime.datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp() for time in re.findall(r"[\dT:-]+Z", stamp)]
+        return int(sum(times) / len(times))
     material = json.loads(data)["verificationMaterial"]
     stamps = material.get("timestampVerificationData", {}).get("rfc3161Timestamps", [])
     if not stamps:
