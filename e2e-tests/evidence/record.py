@@ -93,6 +93,14 @@ def by_identity(identity, services, command, judge, **more):
             "judge": identified(identity), "refused": identified("another@example.com"), **more}
 
 
+def by_certificate(chain, command, judge, **more):
+    """A file that somebody signed with a certificate of their own, with a timestamp."""
+    judge += f" --trusted-root root-own.json --allow-certificate-chain --certificate-oidc-issuer-regexp '.*'{UNLISTED} --certificate-identity "
+    signing = f"--key p256.key --certificate {chain}.crt --certificate-chain {chain}.chain --signing-config timestamps.json --trusted-root root-own.json"
+    return {"trust": {"trustedRoot": "root-own.json"}, "identity": IDENTITY, "command": command.format(key=signing).replace(NO_SERVICES, "").replace("  ", " "),
+            "judge": judge + IDENTITY, "refused": judge + "another@example.com", "time": True, **more}
+
+
 MEDIA_TYPES = {"jws": "application/jose+json", "cose": "application/cose"}
 STAMPED = "--timestamp-url $TIMESTAMPS --timestamp-root-cert timestamps.pem "
 SIGN = {"command": "cosign sign --yes {key} " + NO_SERVICES + " $IMAGE", "judge": "cosign verify $IMAGE", "predicateType": SIGNED}
@@ -138,6 +146,7 @@ UNLISTED = TIMESTAMPED + " --insecure-ignore-sct"
 
 # Signatures that cosign makes, and neither it nor anybody else verifies who knows the image's digest alone.
 OF_THE_BYTES = {"unverifiable": "the signature is of another digest than the image's"}
+CHAINED = {"unverifiable": "its certificate is written in a form that bundles of version 0.3 can't have"}
 PREHASHED = {"unverifiable": "cosign signs envelopes with Ed25519ph, and verifies Ed25519"}
 
 # By name: how the file is made.
@@ -174,6 +183,10 @@ FORMS = {
     "workflow-attest-logged1": by_identity(WORKFLOW, "log1", **attest("slsaprovenance1"), time=True),
     "workflow-attest-logged1-timestamped": by_identity(WORKFLOW, "services1", **attest("slsaprovenance1"), time=True),
     "cosign2-keyless-attest": by_identity(IDENTITY, None, **judged(attest("slsaprovenance1", "cosign2", "--new-bundle-format"), " --new-bundle-format"), time=True),
+    # By a certificate of one's own: of an authority, and of one below it.
+    "certificate-sign": by_certificate("own", **SIGN, **CHAINED),
+    "certificate-attest": by_certificate("own", **attest("slsaprovenance1"), **CHAINED),
+    "certificate-intermediate": by_certificate("own-below", **SIGN, **CHAINED),
     # Notary Project.
     **{f"notation-{format}-{key}": notary(format, key) for format in ("jws", "cose") for key in ("p256", "p384", "p521", "rsa2048", "rsa3072", "rsa4096")},
     **{f"notation-{format}-expiry": notary(format, "rsa3072", "--expiry 24h ", expires=True) for format in ("jws", "cose")},
@@ -342,6 +355,11 @@ def make_certificates(folder):
             folder.write(f"policies/{name}.json", json.dumps({"version": "1.0", "trustPolicies": [{
                 "name": "all", "registryScopes": ["*"], "signatureVerification": {"level": "strict"}, "trustStores": stores,
                 "trustedIdentities": ["x509.subject: C=DE, ST=Berlin, O=Example"]}]}))
+    folder.write("own.ext", f"keyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning\nsubjectAltName=email:{IDENTITY}\n")
+    for name, signer, chain in (("own", "ca", "p256-ca.crt"), ("own-below", "between", "p256-between.crt p256-ca.crt")):
+        folder.must(f"openssl x509 -req -in p256-leaf.csr -CA p256-{signer}.crt -CAkey p256-{signer}.pem -CAcreateserial -days 3650 -extfile own.ext -out {name}.crt; cat {chain} >{name}.chain")
+    folder.must(f"cosign trusted-root create --fulcio url=https://own.example.com,certificate-chain=own.chain --fulcio url=https://own.example.com,certificate-chain=own-below.chain "
+                f"--tsa url={folder.env['TIMESTAMPS']},certificate-chain=timestamps.crt --out root-own.json")
     named = [{"name": f"{key}-{chain}", "keyPath": f"{folder.path}/{key}.pem", "certPath": f"{folder.path}/{key}-{chain}.chain"} for key in keys for chain in ("leaf", "below")]
     folder.write("config/notation/signingkeys.json", json.dumps({"keys": named}))
 
@@ -458,7 +476,9 @@ def main():
         files[file] = base64.b64encode(data) + b"\n" if binary else data
         entry = {"file": file, "form": kind, "trust": form["trust"]}
         if form.get("identity"):
-            entry |= {"identity": form["identity"], "issuer": folder.env["ISSUER"] + ("/workflow" if form["identity"] == WORKFLOW else "")}
+            entry["identity"] = form["identity"]
+        if form.get("identity") and form["trust"]["trustedRoot"] != "root-own.json":
+            entry |= {"issuer": folder.env["ISSUER"] + ("/workflow" if form["identity"] == WORKFLOW else "")}
         entry |= {field: form[field] for field in ("signer", "predicateType", "unverifiable") if form.get(field)}
         if form.get("identity") == WORKFLOW:
             entry["extensions"] = {"buildTrigger": "push", "runnerEnvironment": "github-hosted", "sourceRepositoryURI": "https://github.com/team/app"}
@@ -478,7 +498,7 @@ def write(folder, files, entries):
     for old in os.listdir(MADE):
         if old != "README.md":
             os.remove(os.path.join(MADE, old))
-    named = {name: name for name in ("root.json", "root-timestamps.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
+    named = {name: name for name in ("root.json", "root-timestamps.json", "root-own.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
     named |= {f"notary-{key}-ca.pem": f"{key}-ca.crt" for key in KEYS if key != "ed25519"}
     files |= {target: folder.read(source, "rb") for target, source in named.items()}
     digest = "sha256:" + hosts.sha256(files["image.json"])
