@@ -191,43 +191,62 @@ fn one_bit_of_a_bundle() {
     let certificate = || "/verificationMaterial/certificate/rawBytes".to_owned();
     let signature = || "/dsseEnvelope/signatures/0/sig".to_owned();
     let payload = || "/dsseEnvelope/payload".to_owned();
-    let cases: [(fn() -> Real, String, &str); 26] = [
-        (public_attestation, signature(), "Entry(Body(OtherSignature))"),
-        (public_attestation, payload(), "Entry(Body(OtherContent))"),
-        (public_attestation, certificate(), "Entry(Body(OtherSigner))"),
-        (public_attestation, entry("/inclusionPromise/signedEntryTimestamp"), "Entry(Promise)"),
-        (public_attestation, entry("/integratedTime"), "Entry(Promise)"),
-        (public_attestation, entry("/logIndex"), "Entry(Promise)"),
-        (public_attestation, entry("/canonicalizedBody"), "Entry(Promise)"),
-        (public_attestation, entry("/logId/keyId"), "OtherLog("),
-        (public_attestation, entry("/inclusionProof/logIndex"), "Entry(Proof(Index {"),
-        (public_attestation, entry("/inclusionProof/treeSize"), "Entry(OtherTree)"),
-        (public_attestation, entry("/inclusionProof/rootHash"), "Entry(OtherTree)"),
-        (public_attestation, entry("/inclusionProof/hashes/3"), "Entry(Proof(Root))"),
-        (public_attestation, entry("/inclusionProof/checkpoint/envelope"), "Entry(Checkpoint(Signature))"),
-        (private_attestation, signature(), "Timestamp(OtherMessage)"),
-        (private_attestation, payload(), "Signature"),
-        (private_attestation, certificate(), "Untrusted(Timestamp(1713807206), Signature {"),
-        (private_attestation, TIMESTAMP.to_owned(), "Timestamp(Signature"),
-        (attestation_v2, signature(), "Entry(Body(OtherSignature))"),
-        (attestation_v2, payload(), "Entry(Body(OtherContent))"),
-        (attestation_v2, certificate(), "Entry(Body(OtherSigner))"),
-        (attestation_v2, entry("/canonicalizedBody"), "Entry(Proof(Root))"),
-        (attestation_v2, entry("/inclusionProof/checkpoint/envelope"), "Entry(Checkpoint(Signature))"),
-        (attestation_v2, TIMESTAMP.to_owned(), "Timestamp(Signature"),
-        (message_of_user, "/messageSignature/signature".to_owned(), "Entry(Body(OtherSignature))"),
-        (message_of_user, "/messageSignature/messageDigest/digest".to_owned(), "Entry(Body(OtherContent))"),
-        (message_of_user, certificate(), "Entry(Body(OtherSigner))"),
+    let cases = [
+        (
+            public_attestation(),
+            vec![
+                (signature(), "Entry(Body(OtherSignature))"),
+                (payload(), "Entry(Body(OtherContent))"),
+                (certificate(), "Entry(Body(OtherSigner))"),
+                (entry("/inclusionPromise/signedEntryTimestamp"), "Entry(Promise)"),
+                (entry("/integratedTime"), "Entry(Promise)"),
+                (entry("/logIndex"), "Entry(Promise)"),
+                (entry("/canonicalizedBody"), "Entry(Promise)"),
+                (entry("/logId/keyId"), "OtherLog("),
+                (entry("/inclusionProof/logIndex"), "Entry(Proof(Index {"),
+                (entry("/inclusionProof/treeSize"), "Entry(OtherTree)"),
+                (entry("/inclusionProof/rootHash"), "Entry(OtherTree)"),
+                (entry("/inclusionProof/hashes/3"), "Entry(Proof(Root))"),
+                (entry("/inclusionProof/checkpoint/envelope"), "Entry(Checkpoint(Signature))"),
+            ],
+        ),
+        (
+            private_attestation(),
+            vec![
+                (signature(), "Timestamp(OtherMessage)"),
+                (payload(), "Signature"),
+                (certificate(), "Untrusted(Timestamp(1713807206), Signature {"),
+                (TIMESTAMP.to_owned(), "Timestamp(Signature"),
+            ],
+        ),
+        (
+            attestation_v2(),
+            vec![
+                (signature(), "Entry(Body(OtherSignature))"),
+                (payload(), "Entry(Body(OtherContent))"),
+                (certificate(), "Entry(Body(OtherSigner))"),
+                (entry("/canonicalizedBody"), "Entry(Proof(Root))"),
+                (entry("/inclusionProof/checkpoint/envelope"), "Entry(Checkpoint(Signature))"),
+                (TIMESTAMP.to_owned(), "Timestamp(Signature"),
+            ],
+        ),
+        (
+            message_of_user(),
+            vec![
+                ("/messageSignature/signature".to_owned(), "Entry(Body(OtherSignature))"),
+                ("/messageSignature/messageDigest/digest".to_owned(), "Entry(Body(OtherContent))"),
+                (certificate(), "Entry(Body(OtherSigner))"),
+            ],
+        ),
     ];
-    for (real, path, expected) in cases {
-        let mut real = real();
+    for (mut real, changes) in cases {
+        let bundle = real.bundle.clone();
         assert!(real.verify().is_ok());
-        spoil(real.bundle.pointer_mut(&path).unwrap());
-        match real.verify() {
-            Ok(_) => panic!("{path}: verified, and not {expected}"),
-            Err(error) => {
-                assert!(format!("{error:?}").starts_with(expected), "{path}: {error:?}, and not {expected}");
-            }
+        for (path, expected) in changes {
+            real.bundle = bundle.clone();
+            spoil(real.bundle.pointer_mut(&path).unwrap());
+            let error = format!("{:?}", real.verify().err());
+            assert!(error.starts_with(&format!("Some({expected}")), "{path}: {error}, and not {expected}");
         }
     }
     // Each bundle with the other's root.
