@@ -195,8 +195,8 @@ fn one_bit_of_a_bundle() {
         (
             public_attestation(),
             vec![
-                (signature(), "Entry(Body(OtherSignature))"),
-                (payload(), "Entry(Body(OtherContent))"),
+                (signature(), "Signature"),
+                (payload(), "Signature"),
                 (certificate(), "Entry(Body(OtherSigner))"),
                 (entry("/inclusionPromise/signedEntryTimestamp"), "Entry(Promise)"),
                 (entry("/integratedTime"), "Entry(Promise)"),
@@ -213,7 +213,7 @@ fn one_bit_of_a_bundle() {
         (
             private_attestation(),
             vec![
-                (signature(), "Timestamp(OtherMessage)"),
+                (signature(), "Signature"),
                 (payload(), "Signature"),
                 (certificate(), "Untrusted(Timestamp(1713807206), Signature {"),
                 (TIMESTAMP.to_owned(), "Timestamp(Signature"),
@@ -222,8 +222,8 @@ fn one_bit_of_a_bundle() {
         (
             attestation_v2(),
             vec![
-                (signature(), "Entry(Body(OtherSignature))"),
-                (payload(), "Entry(Body(OtherContent))"),
+                (signature(), "Signature"),
+                (payload(), "Signature"),
                 (certificate(), "Entry(Body(OtherSigner))"),
                 (entry("/canonicalizedBody"), "Entry(Proof(Root))"),
                 (entry("/inclusionProof/checkpoint/envelope"), "Entry(Checkpoint(Signature))"),
@@ -233,8 +233,8 @@ fn one_bit_of_a_bundle() {
         (
             message_of_user(),
             vec![
-                ("/messageSignature/signature".to_owned(), "Entry(Body(OtherSignature))"),
-                ("/messageSignature/messageDigest/digest".to_owned(), "Entry(Body(OtherContent))"),
+                ("/messageSignature/signature".to_owned(), "Signature"),
+                ("/messageSignature/messageDigest/digest".to_owned(), "OtherArtifact("),
                 (certificate(), "Entry(Body(OtherSigner))"),
             ],
         ),
