@@ -151,14 +151,29 @@ impl From<BodyError> for EntryError {
 impl fmt::Display for EntryError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPromise => formatter.write_str("the log entry has no `inclusionPromise`; bundles of version 0.1 need it"),
-            Self::NoProof => formatter.write_str("the log entry has no `inclusionProof`; bundles since version 0.2 need it"),
-            Self::NoCheckpoint => formatter.write_str("the log entry's `inclusionProof` has no `checkpoint`; sign again with a newer tool"),
-            Self::NoTime => formatter.write_str("the log entry has an `inclusionPromise` without `integratedTime`; sign again"),
-            Self::Promise => formatter.write_str("the log's key didn't sign the entry's `inclusionPromise`; the bundle was changed, or the trust root has another key of the log"),
-            Self::LogNotValid(time) => write!(formatter, "the trust root doesn't trust the log at `{time}`; update the trust root, or sign again"),
+            Self::NoPromise => {
+                formatter.write_str("the log entry has no `inclusionPromise`; bundles of version 0.1 need it")
+            }
+            Self::NoProof => {
+                formatter.write_str("the log entry has no `inclusionProof`; bundles since version 0.2 need it")
+            }
+            Self::NoCheckpoint => formatter
+                .write_str("the log entry's `inclusionProof` has no `checkpoint`; sign again with a newer tool"),
+            Self::NoTime => {
+                formatter.write_str("the log entry has an `inclusionPromise` without `integratedTime`; sign again")
+            }
+            Self::Promise => formatter.write_str(
+                "the log's key didn't sign the entry's `inclusionPromise`; the bundle was changed, or the trust root \
+                 has another key of the log",
+            ),
+            Self::LogNotValid(time) => write!(
+                formatter,
+                "the trust root doesn't trust the log at `{time}`; update the trust root, or sign again"
+            ),
             Self::Checkpoint(error) => error.fmt(formatter),
-            Self::OtherTree => formatter.write_str("the log entry's `inclusionProof` is for another tree than its `checkpoint`; the bundle was changed"),
+            Self::OtherTree => formatter.write_str(
+                "the log entry's `inclusionProof` is for another tree than its `checkpoint`; the bundle was changed",
+            ),
             Self::Proof(error) => error.fmt(formatter),
             Self::Body(error) => error.fmt(formatter),
         }

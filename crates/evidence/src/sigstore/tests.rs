@@ -259,7 +259,8 @@ impl Draft {
         });
         if !is_v2 {
             // RFC 8785, written a second time.
-            let promised = json!({ "body": base64(&body), "integratedTime": self.integrated_time, "logID": hex(&id), "logIndex": 7 });
+            let promised = json!({ "body": base64(&body), "integratedTime": self.integrated_time, "logID": hex(&id),
+                "logIndex": 7 });
             let promise = sign(self.log, promised.to_string().as_bytes());
             entry["integratedTime"] = json!(self.integrated_time.to_string());
             entry["inclusionPromise"] = json!({ "signedEntryTimestamp": base64(promise) });
@@ -364,7 +365,13 @@ fn bundles_of_each_kind_verify() {
     }
 }
 
-/// Both Rekors' entries in one bundle, of which each proves a time.
+#[test]
+fn version_0_1_has_promises_without_proofs() {
+    let mut bundle = Draft { media_type: V1, ..attestation() }.json();
+    Remove("entry/inclusionProof").apply(&mut bundle);
+    assert_eq!(verify(&bundle).unwrap().times, [Timestamp(NOON.0 + 1)]);
+}
+
 #[test]
 fn each_time_is_proven_and_looked_at() {
     let signature = |bundle: &Value| {
