@@ -526,11 +526,8 @@ fn when_certificates_must_be_valid() {
     let revoked = [Revoked::Fingerprint(timestamps::stamper().made().fingerprint())];
     let (before, after) = (NOON.0 - 5, NOON.0 + 5);
     let tomorrow = Timestamp(NOON.0 + 86_400);
-    let short = |timestamp| Draft {
-        chain: vec![signer().valid(before, after), middle().valid(0, 2_400_000_000), top().valid(0, 2_400_000_000)],
-        timestamp,
-        ..draft()
-    };
+    let chain = |leaf| vec![leaf, middle().valid(0, 2_400_000_000), top().valid(0, 2_400_000_000)];
+    let short = |timestamp| Draft { chain: chain(signer().valid(before, after)), timestamp, ..draft() };
     let not_valid = |seconds| {
         Err(NotaryError::Chain(ChainError::NotValid {
             subject: subject("signer"),
@@ -554,14 +551,7 @@ fn when_certificates_must_be_valid() {
         // The whole interval counts.
         (short(Timestamped::Within(6)), with, tomorrow, not_valid(before - 1)),
         (
-            Draft {
-                chain: vec![
-                    signer().valid(before - 1, after),
-                    short(Timestamped::No).chain[1].clone(),
-                    short(Timestamped::No).chain[2].clone(),
-                ],
-                ..short(Timestamped::Within(6))
-            },
+            Draft { chain: chain(signer().valid(before - 1, after)), ..short(Timestamped::Within(6)) },
             with,
             tomorrow,
             Err(NotaryError::Chain(ChainError::NotValid {

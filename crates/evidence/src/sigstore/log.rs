@@ -10,6 +10,7 @@ mod proof;
 
 use std::fmt;
 
+use base64::Engine as _;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 
@@ -20,7 +21,6 @@ use crate::certificate::hex;
 use crate::dsse::BASE64_STANDARD;
 use crate::key::Message;
 use crate::sigstore::trust_root::Log;
-use base64::Engine as _;
 
 pub use body::BodyError;
 pub use checkpoint::CheckpointError;
@@ -68,12 +68,10 @@ impl Entry {
         signer: Signer<'_>,
         content: Content<'_>,
     ) -> Result<Option<Timestamp>, EntryError> {
-        let missing = match required {
-            Required::Promise => self.promise.is_none().then_some(EntryError::NoPromise),
-            Required::Proof => self.proof.is_none().then_some(EntryError::NoProof),
-        };
-        if let Some(missing) = missing {
-            return Err(missing);
+        match required {
+            Required::Promise if self.promise.is_none() => return Err(EntryError::NoPromise),
+            Required::Proof if self.proof.is_none() => return Err(EntryError::NoProof),
+            Required::Promise | Required::Proof => {}
         }
         let time = self.promise.as_deref().map(|promise| self.verify_promise(log, promise)).transpose()?;
         if let Some(proof) = &self.proof {
