@@ -152,18 +152,18 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 SIGSTORE_CONFORMANCE ?= $(CURDIR)/target/sigstore-conformance
 SIGSTORE_CONFORMANCE_COMMIT := a73de4970176d258e0154c530b89d20b89444e4d
 EVIDENCE_MODULE = $(shell cd e2e-tests/evidence && go list -m -f '{{.Dir}}' github.com/$(1))
-test-evidence: ## bundles that others made: sigstore-conformance's cases, and those of sigstore-go and gh; SIGSTORE_CONFORMANCE may name a checkout
+test-evidence: ## signatures that others made: sigstore-conformance's cases, those of sigstore-go, gh and notation-go; SIGSTORE_CONFORMANCE may name a checkout
 	@command -v go >/dev/null || { echo "go is not on PATH, which brings the modules with bundles: install Go 1.26 or newer" >&2; exit 1; }
 	@test -d "$(SIGSTORE_CONFORMANCE)" || { \
 		git init --quiet "$(SIGSTORE_CONFORMANCE)" && \
 		git -C "$(SIGSTORE_CONFORMANCE)" fetch --quiet --depth 1 https://github.com/sigstore/sigstore-conformance $(SIGSTORE_CONFORMANCE_COMMIT) && \
 		git -C "$(SIGSTORE_CONFORMANCE)" checkout --quiet FETCH_HEAD; \
 	} || { rm -rf "$(SIGSTORE_CONFORMANCE)"; echo "sigstore-conformance can't be fetched: name a checkout with SIGSTORE_CONFORMANCE=<folder>" >&2; exit 1; }
-	cd e2e-tests/evidence && go mod download github.com/sigstore/sigstore-go github.com/cli/cli/v2
+	cd e2e-tests/evidence && go mod download github.com/cli/cli/v2 github.com/notaryproject/notation-go github.com/sigstore/sigstore-go
 	$(CARGO) fetch --locked --manifest-path e2e-tests/evidence/Cargo.toml
-	SIGSTORE_CONFORMANCE="$(SIGSTORE_CONFORMANCE)" SIGSTORE_GO="$(call EVIDENCE_MODULE,sigstore/sigstore-go)" GH="$(call EVIDENCE_MODULE,cli/cli/v2)" \
+	SIGSTORE_CONFORMANCE="$(SIGSTORE_CONFORMANCE)" SIGSTORE_GO="$(call EVIDENCE_MODULE,sigstore/sigstore-go)" GH="$(call EVIDENCE_MODULE,cli/cli/v2)" NOTATION_GO="$(call EVIDENCE_MODULE,notaryproject/notation-go)" \
 		GITHUB_TRUST_ROOT="$$($(CARGO) metadata --locked --format-version 1 --manifest-path e2e-tests/evidence/Cargo.toml | sed 's/.*"\([^"]*sigstore-trust-root-[0-9.]*\)\/Cargo.toml".*/\1/')/src/trusted_root_github.json" \
-		$(CARGO) lint test --locked --package image-admission-evidence --test conformance -- --include-ignored --nocapture
+		$(CARGO) lint test --locked --package image-admission-evidence --test conformance --test notation -- --include-ignored --nocapture
 
 vendor: ## vendor/regorus anew, of the published crate and the patches in vendor/regorus/patches
 	.ci/vendor make
