@@ -413,14 +413,24 @@ impl Usage {
 }
 
 fn check_any(certificate: &Certificate, at: Timestamp) -> Result<(), ChainError> {
-    if !certificate.is_valid_at(at) {
-        return Err(ChainError::not_valid(certificate, at));
-    }
+    check_valid(certificate, at)?;
     let mut extensions = certificate.content.extensions().into_iter().flatten();
     match extensions.find(|extension| extension.critical && !KNOWN.contains(&extension.extn_id)) {
         Some(extension) => Err(ChainError::CriticalExtension(certificate.name(), extension.extn_id)),
         None => Ok(()),
     }
+}
+
+pub(crate) fn check_valid(certificate: &Certificate, at: Timestamp) -> Result<(), ChainError> {
+    if certificate.is_valid_at(at) {
+        return Ok(());
+    }
+    Err(ChainError::NotValid {
+        subject: certificate.name(),
+        from: certificate.valid_from(),
+        until: certificate.valid_until(),
+        at,
+    })
 }
 
 fn check_leaf(leaf: &Certificate, usage: Usage) -> Result<(), ChainError> {

@@ -88,11 +88,12 @@ impl Bundle {
         if matches!(self.material, Material::Certificate(_)) {
             return Err(BundleError::SignedByCertificate);
         }
+        let statement = self.verify_content(key, digest)?;
         let times = match root {
             Some(root) => self.proven_times(Signer::Key(key), root)?.0,
             None => Vec::new(),
         };
-        Ok(Signed { statement: self.verify_content(key, digest)?, identity: None, times })
+        Ok(Signed { statement, identity: None, times })
     }
 
     /// Verifies that somebody whom an authority of the trust root certified signed the artifact, whose digest is `sha256:` and 64
@@ -107,16 +108,14 @@ impl Bundle {
     /// A [`BundleError`] that says what is missing or wrong.
     pub fn verify_by_root(&self, root: &TrustRoot, digest: &str) -> Result<Signed, BundleError> {
         let Material::Certificate(leaf) = &self.material else { return Err(BundleError::SignedByKey) };
+        // First, since a bundle about another artifact is the likeliest, and one signature the least work.
+        let statement = self.verify_content(leaf.key(), digest)?;
         let (times, reason) = self.proven_times(Signer::Certificate(leaf), root)?;
-        let Some(first) = times.first() else { return Err(reason) };
-        let issuer = root.issuer(leaf, *first)?;
-        for time in times.iter().skip(1) {
-            root.issuer(leaf, *time)?;
-        }
+        let Some((first, others)) = times.split_first() else { return Err(reason) };
+        let issuer = root.issuer(leaf, *first, others)?;
         if !root.certificate_logs.is_empty() {
             sct::verify(leaf, issuer, &root.certificate_logs).map_err(BundleError::CertificateLog)?;
         }
-        let statement = self.verify_content(leaf.key(), digest)?;
         let identity = Identity::of(leaf).map_err(BundleError::Identity)?;
         Ok(Signed { statement, identity: Some(identity), times })
     }
@@ -201,14 +200,28 @@ impl Bundle {
 }
 
 impl TrustRoot {
-    /// The authority that issued a certificate, if a chain leads from there to a root that is trusted at this time.
-    fn issuer<'a>(&'a self, leaf: &'a Certificate, at: Timestamp) -> Result<&'a Certificate, BundleError> {
-        let mut reason = BundleError::NoAuthority(at);
-        for authority in self.certificate_authorities.iter().filter(|authority| authority.validity.contains(at)) {
-            match certificate::chain(leaf, &authority.intermediates, &authority.roots, at, Usage::CodeSigning) {
-                // A root that signs by itself is its own issuer.
-                Ok(chain) => return Ok(chain.get(1).copied().unwrap_or(leaf)),
-                Err(error) => reason = BundleError::Untrusted(at, error),
+    /// The authority that issued a certificate, if it and the certificate are valid at each of these times.
+    fn issuer<'a>(
+        &'a self,
+        leaf: &'a Certificate,
+        first: Timestamp,
+        others: &[Timestamp],
+    ) -> Result<&'a Certificate, BundleError> {
+        let mut reason = BundleError::NoAuthority(first);
+        for authority in self.certificate_authorities.iter().filter(|authority| authority.validity.contains(first)) {
+            match certificate::chain(leaf, &[], &authority.certificates, first, Usage::CodeSigning) {
+                Ok(chain) => {
+                    // Only validity depends on the time.
+                    for time in others {
+                        if !authority.validity.contains(*time) {
+                            return Err(BundleError::NoAuthority(*time));
+                        }
+                        certificate::check_valid(leaf, *time).map_err(|error| BundleError::Untrusted(*time, error))?;
+                    }
+                    // A certificate of the root that signs by itself is its own issuer.
+                    return Ok(chain.get(1).copied().unwrap_or(leaf));
+                }
+                Err(error) => reason = BundleError::Untrusted(first, error),
             }
         }
         Err(reason)

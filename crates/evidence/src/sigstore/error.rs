@@ -78,13 +78,20 @@ impl fmt::Display for BundleError {
                 formatter,
                 "the bundle's `mediaType` is `{found}`; only Sigstore bundles of the versions 0.1 to 0.3 are read"
             ),
-            Self::Content => formatter.write_str("the bundle has neither `messageSignature` nor `dsseEnvelope`, or both; sign again"),
+            Self::Content => {
+                formatter.write_str("the bundle has neither `messageSignature` nor `dsseEnvelope`, or both; sign again")
+            }
             Self::Material => formatter.write_str(
                 "the bundle has not exactly one of `certificate`, `x509CertificateChain` and `publicKey`; sign again",
             ),
-            Self::Chain => formatter.write_str("the bundle is of version 0.3 and has `x509CertificateChain`; write its first certificate as `certificate`"),
+            Self::Chain => formatter.write_str(
+                "the bundle is of version 0.3 and has `x509CertificateChain`; write its first certificate as \
+                 `certificate`",
+            ),
             Self::NoCertificate => formatter.write_str("the bundle's `x509CertificateChain` is empty; sign again"),
-            Self::RootInBundle => formatter.write_str("the bundle has a root certificate; take it out, roots belong in the trust root"),
+            Self::RootInBundle => {
+                formatter.write_str("the bundle has a root certificate; take it out, roots belong in the trust root")
+            }
             Self::Count(field, count) => {
                 let most = if *field == "hashes" { MAX_HASHES } else { MAX_ENTRIES };
                 write!(formatter, "the bundle has `{count}` of `{field}`; keep at most {most}")
@@ -94,11 +101,16 @@ impl fmt::Display for BundleError {
             }
             Self::Certificate(error) => error.fmt(formatter),
             Self::Envelope(error) => error.fmt(formatter),
-            Self::SignedByKey => formatter.write_str("the bundle was signed with a key, not with a certificate; name that key, or sign keyless"),
-            Self::SignedByCertificate => formatter.write_str("the bundle was signed with a certificate, not with a key; name the signer's identity, or sign with the key"),
+            Self::SignedByKey => formatter
+                .write_str("the bundle was signed with a key, not with a certificate; name that key, or sign keyless"),
+            Self::SignedByCertificate => formatter.write_str(
+                "the bundle was signed with a certificate, not with a key; name the signer's identity, or sign with \
+                 the key",
+            ),
             Self::DigestAlgorithm(found) => write!(
                 formatter,
-                "the signed message's digest is by `{found}`; of an image only `SHA2_256` is known, sign its digest in a statement (`cosign sign`)"
+                "the signed message's digest is by `{found}`; of an image only `SHA2_256` is known, sign its digest \
+                 in a statement (`cosign sign`)"
             ),
             Self::OtherArtifact(digests) => write!(
                 formatter,
@@ -106,22 +118,30 @@ impl fmt::Display for BundleError {
                 digests.iter().take(3).map(|digest| cut(digest, 100)).collect::<Vec<_>>().join("`, `")
             ),
             Self::Ed25519 => formatter.write_str(
-                "the message was signed with an Ed25519 key, which needs the whole message, and of an image only its digest is known; sign its digest \
-                 in a statement (`cosign sign`), or use another key",
+                "the message was signed with an Ed25519 key, which needs the whole message, and of an image only its \
+                 digest is known; sign its digest in a statement (`cosign sign`), or use another key",
             ),
-            Self::Signature => formatter.write_str("the signature was made with another key, or what was signed was changed; sign again"),
+            Self::Signature => formatter
+                .write_str("the signature was made with another key, or what was signed was changed; sign again"),
             Self::NoEntry => formatter.write_str(
-                "the bundle has no log entry, and the trust root names logs; sign with a log, or take `tlogs` out of the trust root",
+                "the bundle has no log entry, and the trust root names logs; sign with a log, or take `tlogs` out of \
+                 the trust root",
             ),
-            Self::OtherLog(log) => write!(formatter, "the bundle's log entry is of the log `{log}`, which the trust root doesn't have; update the trust root"),
+            Self::OtherLog(log) => write!(
+                formatter,
+                "the bundle's log entry is of the log `{log}`, which the trust root doesn't have; update the trust \
+                 root"
+            ),
             Self::Entry(error) => error.fmt(formatter),
             Self::NoTime => formatter.write_str(
-                "nothing proves when the bundle was signed; sign with a timestamp authority of the trust root, or with a log that promises a time (Rekor v1)",
+                "nothing proves when the bundle was signed; sign with a timestamp authority of the trust root, or \
+                 with a log that promises a time (Rekor v1)",
             ),
             Self::Timestamp(error) => error.fmt(formatter),
             Self::NoAuthority(time) => write!(
                 formatter,
-                "the trust root has no certificate authority that is trusted at the signature's time `{time}`; update the trust root"
+                "the trust root has no certificate authority that is trusted at the signature's time `{time}`; update \
+                 the trust root"
             ),
             Self::Untrusted(time, error) => write!(formatter, "signed at `{time}`: {error}"),
             Self::CertificateLog(error) => error.fmt(formatter),

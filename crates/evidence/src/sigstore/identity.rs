@@ -121,16 +121,22 @@ impl fmt::Display for IdentityError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSubject => formatter.write_str(
-                "the certificate names no signer; use one whose alternative name is a URI, an email address or Fulcio's user name",
+                "the certificate names no signer; use one whose alternative name is a URI, an email address or \
+                 Fulcio's user name",
             ),
             Self::Subjects(count) => {
                 write!(formatter, "the certificate has `{count}` names; use one with exactly one alternative name")
             }
             Self::NoIssuer => formatter.write_str(
-                "the certificate doesn't say who issued the identity token (extension `1.3.6.1.4.1.57264.1.8`); use one of Fulcio",
+                "the certificate doesn't say who issued the identity token (extension `1.3.6.1.4.1.57264.1.8`); use \
+                 one of Fulcio",
             ),
-            Self::Issuers => formatter.write_str("the certificate names two issuers of the identity token; have it issued again"),
-            Self::Text(name) => write!(formatter, "the certificate's extension `{name}` is not text; have it issued again"),
+            Self::Issuers => {
+                formatter.write_str("the certificate names two issuers of the identity token; have it issued again")
+            }
+            Self::Text(name) => {
+                write!(formatter, "the certificate's extension `{name}` is not text; have it issued again")
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod proof;
 
 use std::fmt;
 
+use base64::Engine as _;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 
@@ -20,7 +21,6 @@ use crate::certificate::hex;
 use crate::dsse::BASE64_STANDARD;
 use crate::key::Message;
 use crate::sigstore::trust_root::Log;
-use base64::Engine as _;
 
 pub use body::BodyError;
 pub use checkpoint::CheckpointError;
@@ -68,12 +68,10 @@ impl Entry {
         signer: Signer<'_>,
         content: Content<'_>,
     ) -> Result<Option<Timestamp>, EntryError> {
-        let missing = match required {
-            Required::Promise => self.promise.is_none().then_some(EntryError::NoPromise),
-            Required::Proof => self.proof.is_none().then_some(EntryError::NoProof),
-        };
-        if let Some(missing) = missing {
-            return Err(missing);
+        match required {
+            Required::Promise if self.promise.is_none() => return Err(EntryError::NoPromise),
+            Required::Proof if self.proof.is_none() => return Err(EntryError::NoProof),
+            Required::Promise | Required::Proof => {}
         }
         let time = self.promise.as_deref().map(|promise| self.verify_promise(log, promise)).transpose()?;
         if let Some(proof) = &self.proof {
@@ -151,14 +149,29 @@ impl From<BodyError> for EntryError {
 impl fmt::Display for EntryError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPromise => formatter.write_str("the log entry has no `inclusionPromise`; bundles of version 0.1 need it"),
-            Self::NoProof => formatter.write_str("the log entry has no `inclusionProof`; bundles since version 0.2 need it"),
-            Self::NoCheckpoint => formatter.write_str("the log entry's `inclusionProof` has no `checkpoint`; sign again with a newer tool"),
-            Self::NoTime => formatter.write_str("the log entry has an `inclusionPromise` without `integratedTime`; sign again"),
-            Self::Promise => formatter.write_str("the log's key didn't sign the entry's `inclusionPromise`; the bundle was changed, or the trust root has another key of the log"),
-            Self::LogNotValid(time) => write!(formatter, "the trust root doesn't trust the log at `{time}`; update the trust root, or sign again"),
+            Self::NoPromise => {
+                formatter.write_str("the log entry has no `inclusionPromise`; bundles of version 0.1 need it")
+            }
+            Self::NoProof => {
+                formatter.write_str("the log entry has no `inclusionProof`; bundles since version 0.2 need it")
+            }
+            Self::NoCheckpoint => formatter
+                .write_str("the log entry's `inclusionProof` has no `checkpoint`; sign again with a newer tool"),
+            Self::NoTime => {
+                formatter.write_str("the log entry has an `inclusionPromise` without `integratedTime`; sign again")
+            }
+            Self::Promise => formatter.write_str(
+                "the log's key didn't sign the entry's `inclusionPromise`; the bundle was changed, or the trust root \
+                 has another key of the log",
+            ),
+            Self::LogNotValid(time) => write!(
+                formatter,
+                "the trust root doesn't trust the log at `{time}`; update the trust root, or sign again"
+            ),
             Self::Checkpoint(error) => error.fmt(formatter),
-            Self::OtherTree => formatter.write_str("the log entry's `inclusionProof` is for another tree than its `checkpoint`; the bundle was changed"),
+            Self::OtherTree => formatter.write_str(
+                "the log entry's `inclusionProof` is for another tree than its `checkpoint`; the bundle was changed",
+            ),
             Self::Proof(error) => error.fmt(formatter),
             Self::Body(error) => error.fmt(formatter),
         }

@@ -158,19 +158,23 @@ impl fmt::Display for SctError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => formatter.write_str(
-                "the certificate has no signed certificate timestamp, and the trust root names certificate logs; have it issued by an \
-                 authority that logs, or take `ctlogs` out of the trust root",
+                "the certificate has no signed certificate timestamp, and the trust root names certificate logs; have \
+                 it issued by an authority that logs, or take `ctlogs` out of the trust root",
             ),
-            Self::Malformed => formatter.write_str("the certificate's signed certificate timestamps can't be read; sign again"),
+            Self::Malformed => {
+                formatter.write_str("the certificate's signed certificate timestamps can't be read; sign again")
+            }
             Self::OtherLog => formatter.write_str(
-                "the certificate's signed certificate timestamps are of logs that the trust root doesn't have; update the trust root",
+                "the certificate's signed certificate timestamps are of logs that the trust root doesn't have; update \
+                 the trust root",
             ),
             Self::LogNotValid(time) => write!(
                 formatter,
                 "the trust root doesn't trust the certificate log at `{time}`; update the trust root, or sign again"
             ),
             Self::Signature => formatter.write_str(
-                "the certificate log's key didn't sign the certificate's timestamp; the trust root has another key of the log",
+                "the certificate log's key didn't sign the certificate's timestamp; the trust root has another key of \
+                 the log",
             ),
         }
     }

@@ -49,9 +49,8 @@ pub(super) struct Log {
 /// An authority that certifies signers.
 #[derive(Clone, Debug)]
 pub(super) struct CertificateAuthority {
-    pub(super) intermediates: Vec<Certificate>,
-    /// Exactly one.
-    pub(super) roots: Vec<Certificate>,
+    /// Its own certificate and those above it.
+    pub(super) certificates: Vec<Certificate>,
     pub(super) validity: Validity,
 }
 
@@ -63,6 +62,14 @@ pub(super) struct Validity {
 }
 
 impl Validity {
+    /// The part of it in which a certificate is valid.
+    fn of_both(self, certificate: &Certificate) -> Self {
+        Self {
+            from: self.from.max(Some(certificate.valid_from())),
+            until: Some(self.until.map_or(certificate.valid_until(), |until| until.min(certificate.valid_until()))),
+        }
+    }
+
     pub(super) fn contains(self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at <= until)
     }
@@ -89,20 +96,16 @@ impl TrustRoot {
             logs: each("tlogs", document.tlogs, log)?,
             certificate_logs: each("ctlogs", document.ctlogs, log)?,
             certificate_authorities: each("certificateAuthorities", document.certificate_authorities, |authority| {
-                let (mut certificates, validity) = authority.read()?;
-                let roots = certificates.pop().into_iter().collect();
-                Ok(CertificateAuthority { intermediates: certificates, roots, validity })
+                let (certificates, validity) = authority.read()?;
+                Ok(CertificateAuthority { certificates, validity })
             })?,
             timestamp_authorities: each("timestampAuthorities", document.timestamp_authorities, |authority| {
-                let (mut certificates, validity) = authority.read()?;
-                let roots = certificates.pop().into_iter().collect();
-                // The signer may stand first. Otherwise timestamps bring it.
-                let brings_leaf = certificates.first().is_some_and(|first| !first.is_authority());
-                let leaf = brings_leaf.then(|| certificates.remove(0));
+                let (certificates, validity) = authority.read()?;
                 Ok(timestamp::Authority {
-                    leaf,
-                    intermediates: certificates,
-                    roots,
+                    // The signer may stand first. Otherwise timestamps bring it.
+                    leaf: certificates.first().filter(|first| !first.is_authority()).cloned(),
+                    intermediates: Vec::new(),
+                    roots: certificates,
                     valid_from: validity.from,
                     valid_until: validity.until,
                 })
@@ -212,7 +215,10 @@ fn log(instance: LogInstance) -> Result<Log, TrustRootError> {
 }
 
 impl Authority {
-    /// Its certificates, the root last.
+    /// Its certificates, the root last, and when all of them are valid.
+    ///
+    /// Whoever trusts the document trusts each of them as it is. What they say of each other isn't verified once more at every
+    /// request: over P-384, as these authorities sign, that would be half of all the work.
     fn read(self) -> Result<(Vec<Certificate>, Validity), TrustRootError> {
         let name = || cut(&self.uri, 100);
         let certificates = self.cert_chain.certificates;
@@ -222,7 +228,8 @@ impl Authority {
         let certificates = each("certificates", certificates, |certificate| {
             Certificate::from_der(&certificate.raw_bytes.0).map_err(|error| TrustRootError::Certificate(name(), error))
         })?;
-        Ok((certificates, validity(self.valid_for)?))
+        let validity = certificates.iter().fold(validity(self.valid_for)?, Validity::of_both);
+        Ok((certificates, validity))
     }
 }
 

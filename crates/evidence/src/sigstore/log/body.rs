@@ -363,8 +363,8 @@ impl fmt::Display for BodyError {
             }
             Self::Kind(kind) => write!(
                 formatter,
-                "the log entry is of the kind `{kind}`; only `hashedrekord` and `dsse` 0.0.1 and 0.0.2, and `intoto` 0.0.2 are read, and \
-                 `kindVersion` must say the same"
+                "the log entry is of the kind `{kind}`; only `hashedrekord` and `dsse` 0.0.1 and 0.0.2, and `intoto` \
+                 0.0.2 are read, and `kindVersion` must say the same"
             ),
             Self::OtherKind(kind) => {
                 write!(

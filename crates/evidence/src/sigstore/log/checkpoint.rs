@@ -97,8 +97,14 @@ impl fmt::Display for CheckpointError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::TooLarge => "the log entry's `checkpoint` is too large; keep 32 signatures and 16 KiB at most",
-            Self::Malformed => "the log entry's `checkpoint` is no checkpoint with origin, size, root and signatures; the bundle was changed",
-            Self::NotSigned => "the log entry's `checkpoint` has no signature of its log; the bundle was changed, or the trust root has another key of the log",
+            Self::Malformed => {
+                "the log entry's `checkpoint` is no checkpoint with origin, size, root and signatures; the bundle was \
+                 changed"
+            }
+            Self::NotSigned => {
+                "the log entry's `checkpoint` has no signature of its log; the bundle was changed, or the trust root \
+                 has another key of the log"
+            }
             Self::Signature => "the log's key didn't sign the entry's `checkpoint`; the bundle was changed",
         })
     }

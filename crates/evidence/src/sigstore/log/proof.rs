@@ -70,7 +70,8 @@ impl fmt::Display for ProofError {
         match self {
             Self::Index { index, size } => write!(
                 formatter,
-                "the log entry's `inclusionProof` is for entry `{index}` of a tree with `{size}` entries; the bundle was changed"
+                "the log entry's `inclusionProof` is for entry `{index}` of a tree with `{size}` entries; the bundle \
+                 was changed"
             ),
             Self::Length => formatter
                 .write_str("the log entry's `inclusionProof` has too few hashes or too many; the bundle was changed"),
