@@ -268,12 +268,15 @@ impl Repository {
     async fn list(&self, entries: &[Descriptor]) -> Result<(), RepositoryError> {
         for _ in 0..MAX_TRIES {
             let mut index = self.index().await?.unwrap_or_else(Index::empty);
-            let is_missing = |entry: &&Descriptor| !index.manifests.iter().any(|listed| listed.digest == entry.digest);
-            let missing: Vec<Descriptor> = entries.iter().filter(is_missing).cloned().collect();
-            if missing.is_empty() {
+            let listed = index.manifests.len();
+            for entry in entries {
+                if index.manifests.iter().all(|listed| listed.digest != entry.digest) {
+                    index.manifests.push(entry.clone());
+                }
+            }
+            if index.manifests.len() == listed {
                 return Ok(());
             }
-            index.manifests.extend(missing);
             let bytes = serde_json::to_vec(&index).map_err(RepositoryError::unreadable("the index"))?;
             self.push_manifest(&self.tag(), bytes, OCI_IMAGE_INDEX_MEDIA_TYPE).await?;
         }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use image_admission_evidence::key::{KeyError, PublicKey};
-use image_admission_manifests::document;
 use image_admission_module_host::disk;
 use image_admission_module_host::repository::{Repository, RepositoryError};
 use image_admission_untrusted::message::join_at_most;
@@ -91,7 +90,7 @@ pub(super) enum AttachError {
     /// A file has no evidence.
     #[error("`{file}`: {source}")]
     Piece {
-        /// The file, as messages call it.
+        /// The file.
         file: String,
         /// What is wrong with it.
         source: PieceError,
@@ -99,7 +98,7 @@ pub(super) enum AttachError {
     /// A file has evidence about other images alone.
     #[error("`{file}` is about {about}, and not about `{image}`")]
     OtherImage {
-        /// The file, as messages call it.
+        /// The file.
         file: String,
         /// What it is about.
         about: String,
@@ -192,7 +191,7 @@ fn public_key(path: &Path) -> Result<PublicKey, AttachError> {
 
 /// The pieces of a file, with its name.
 fn pieces(path: &Path) -> Result<(String, Vec<Piece>), AttachError> {
-    let file = document::name(path);
+    let file = path.display().to_string();
     let bytes = disk::read(path).map_err(|source| AttachError::Read { path: path.to_owned(), source })?;
     let pieces = Piece::all_in(&bytes).map_err(|source| AttachError::Piece { file: file.clone(), source })?;
     Ok((file, pieces))

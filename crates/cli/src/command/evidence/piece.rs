@@ -25,6 +25,8 @@ const COSE: &str = "application/cose";
 const COSE_IN_JSON: &str = "application/vnd.image-admission.cose.v1+json";
 /// The type of the artifacts that Notary Project's signatures are layers of.
 const NOTARY_ARTIFACT: &str = "application/vnd.cncf.notary.signature";
+/// The type of a configuration that is none.
+const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
 /// The first byte of a COSE_Sign1 with its tag (RFC 9052, section 4.2).
 const COSE_SIGN1_TAG: u8 = 0xd2;
@@ -176,9 +178,10 @@ pub(super) fn is_evidence(media_type: &str) -> bool {
     media_type.starts_with(BUNDLE) || [ENVELOPE, JWS, COSE, COSE_IN_JSON].contains(&media_type)
 }
 
-/// Whether artifacts of this type may hold evidence. Those without a type may.
+/// Whether artifacts of this type may hold evidence. Those without a type may, and so may those that cosign 2 lists with the type of
+/// an empty configuration.
 pub(super) fn may_hold_evidence(artifact_type: Option<&str>) -> bool {
-    artifact_type.is_none_or(|own| is_evidence(own) || own == NOTARY_ARTIFACT)
+    artifact_type.is_none_or(|own| is_evidence(own) || [NOTARY_ARTIFACT, EMPTY].contains(&own))
 }
 
 fn within_bounds(bytes: usize) -> Result<(), PieceError> {
