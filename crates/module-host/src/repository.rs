@@ -307,8 +307,16 @@ impl Repository {
     }
 
     async fn push_document(&self, bytes: &[u8]) -> Result<(), RepositoryError> {
-        let pushed = self.client.push_blob(&self.image, bytes.to_vec(), &digest(bytes)).await;
-        pushed.map(drop).map_err(RepositoryError::failed("push to", &self.image()))
+        let digest = digest(bytes);
+        match self.client.push_blob(&self.image, bytes.to_vec(), &digest).await {
+            // Some registries take it, and don't say where they put it.
+            Err(OciDistributionError::RegistryNoLocationError)
+                if self.client.blob_exists(&self.image, &digest).await.is_ok_and(|exists| exists) =>
+            {
+                Ok(())
+            }
+            pushed => pushed.map(drop).map_err(RepositoryError::failed("push to", &self.image())),
+        }
     }
 
     /// Pushes a manifest to a tag or a digest.

@@ -35,8 +35,7 @@ Exit codes:
   1  something went wrong, or an image has no evidence: the error says which
 
 Examples:
-  image-admission evidence pull localhost:5000/shop/web:1.0 > evidence.yaml
-  image-admission evidence pull localhost:5000/shop/web:1.0 localhost:5000/shop/db:1.0 | kubectl apply -f -";
+  image-admission evidence pull localhost:5000/shop/web:1.0 localhost:5000/shop/db:1.0 > evidence.yaml";
 
 /// Write the evidence of images as objects for a cluster
 #[derive(Args, Debug)]
