@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -148,6 +148,23 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
 	OPA_CASES="$$(cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
 
+# No module has the cases of sigstore-conformance: they are its commit's.
+SIGSTORE_CONFORMANCE ?= $(CURDIR)/target/sigstore-conformance
+SIGSTORE_CONFORMANCE_COMMIT := a73de4970176d258e0154c530b89d20b89444e4d
+EVIDENCE_MODULE = $(shell cd e2e-tests/evidence && go list -m -f '{{.Dir}}' github.com/$(1))
+test-evidence: ## signatures that others made: sigstore-conformance's cases, those of sigstore-go, gh and notation-go; SIGSTORE_CONFORMANCE may name a checkout
+	@command -v go >/dev/null || { echo "go is not on PATH, which brings the modules with bundles: install Go 1.26 or newer" >&2; exit 1; }
+	@test -d "$(SIGSTORE_CONFORMANCE)" || { \
+		git init --quiet "$(SIGSTORE_CONFORMANCE)" && \
+		git -C "$(SIGSTORE_CONFORMANCE)" fetch --quiet --depth 1 https://github.com/sigstore/sigstore-conformance $(SIGSTORE_CONFORMANCE_COMMIT) && \
+		git -C "$(SIGSTORE_CONFORMANCE)" checkout --quiet FETCH_HEAD; \
+	} || { rm -rf "$(SIGSTORE_CONFORMANCE)"; echo "sigstore-conformance can't be fetched: name a checkout with SIGSTORE_CONFORMANCE=<folder>" >&2; exit 1; }
+	cd e2e-tests/evidence && go mod download github.com/cli/cli/v2 github.com/notaryproject/notation-go github.com/sigstore/sigstore-go
+	$(CARGO) fetch --locked --manifest-path e2e-tests/evidence/Cargo.toml
+	SIGSTORE_CONFORMANCE="$(SIGSTORE_CONFORMANCE)" SIGSTORE_GO="$(call EVIDENCE_MODULE,sigstore/sigstore-go)" GH="$(call EVIDENCE_MODULE,cli/cli/v2)" NOTATION_GO="$(call EVIDENCE_MODULE,notaryproject/notation-go)" \
+		GITHUB_TRUST_ROOT="$$($(CARGO) metadata --locked --format-version 1 --manifest-path e2e-tests/evidence/Cargo.toml | sed 's/.*"\([^"]*sigstore-trust-root-[0-9.]*\)\/Cargo.toml".*/\1/')/src/trusted_root_github.json" \
+		$(CARGO) lint test --locked --package image-admission-evidence --test conformance --test notation -- --include-ignored --nocapture
+
 vendor: ## vendor/regorus anew, of the published crate and the patches in vendor/regorus/patches
 	.ci/vendor make
 
@@ -159,7 +176,7 @@ test-monitoring: ## alerts, dashboard and queries of the pages, asked of Prometh
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Prometheus' engine: install Go 1.26 or newer" >&2; exit 1; }
 	cd e2e-tests/monitoring && go vet ./... && go test ./...
 
-TARGETS ?= reports attestations statements references requests manifests configurations
+TARGETS ?= reports attestations statements references requests manifests configurations bundles notary timestamps certificates
 TIME ?= 60
 fuzz: ## what reads foreign bytes: each of TARGETS for TIME seconds; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is not on PATH: cargo install cargo-fuzz" >&2; exit 1; }

@@ -19,7 +19,7 @@ use image_admission_untrusted::json::utf8;
 use image_admission_untrusted::spelling::{self, Misspelt};
 use serde_json::{Map, Value};
 
-use crate::key::{Message, PublicKey};
+use crate::key::{Hash, Message, PublicKey};
 
 /// The one payload type read here: in-toto's, for every version of its statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -126,6 +126,28 @@ impl Envelope {
             return Err(EnvelopeError::NotSigned(keys.iter().map(|(name, _)| shown(name)).collect()));
         }
         Ok(Verified { payload: &self.payload, signers })
+    }
+
+    /// What was signed, byte by byte, if nobody changed it since.
+    pub(crate) fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// The signatures, decoded.
+    pub(crate) fn signatures(&self) -> &[Vec<u8>] {
+        &self.signatures
+    }
+
+    /// The SHA-256, or another hash, of what its signatures are made over.
+    pub(crate) fn digest(&self, hash: Hash) -> Vec<u8> {
+        let header = header(PAYLOAD_TYPE, &self.payload);
+        Message::of(&[header.as_bytes(), &self.payload]).digest(hash).to_vec()
+    }
+
+    /// The predicate type of a payload whose signature nobody has checked, if it has one.
+    pub(crate) fn claimed_predicate_type(&self) -> Option<String> {
+        let unverified = Verified { payload: &self.payload, signers: Vec::new() };
+        unverified.statement().ok().map(|statement| statement.predicate_type)
     }
 }
 
@@ -318,15 +340,15 @@ fn header(payload_type: &str, payload: &[u8]) -> String {
     format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len())
 }
 
-/// The bytes of a Base64 string, in either alphabet.
-pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    decode("", text).ok()
+fn decode(field: &'static str, text: &str) -> Result<Vec<u8>, EnvelopeError> {
+    decode_base64(text).ok_or(EnvelopeError::Base64(field))
 }
 
-fn decode(field: &'static str, text: &str) -> Result<Vec<u8>, EnvelopeError> {
+/// The bytes of base64, of either alphabet, with or without padding. Protobuf's JSON has it so, too.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     // The two alphabets differ in two characters; a string without them is the same in both.
     let engine = if text.contains(['-', '_']) { &BASE64_URL_SAFE } else { &BASE64_STANDARD };
-    engine.decode(text).map_err(|_| EnvelopeError::Base64(field))
+    engine.decode(text).ok()
 }
 
 fn text<'a>(object: &'a Map<String, Value>, field: &'static str) -> Result<&'a str, EnvelopeError> {

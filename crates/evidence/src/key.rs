@@ -10,7 +10,7 @@ use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use rsa::pss::Pss;
 use rsa::{BoxedUint, Pkcs1v15Sign};
 use sha2::{Sha256, Sha384, Sha512};
-use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
+use spki::{AlgorithmIdentifierRef, ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 use crate::dsse::BASE64_STANDARD;
 
@@ -23,13 +23,25 @@ pub const MIN_RSA_BITS: u32 = 2_048;
 const PEM_LABEL: &str = "PUBLIC KEY";
 
 // RFC 8017 (the first, and RSASSA-PSS for the second), RFC 5480 and RFC 8410.
-const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+pub(crate) const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
 const ELLIPTIC_CURVE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const CURVE_P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 const CURVE_P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 const CURVE_P521: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.35");
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+
+// RFC 5758 for ECDSA, RFC 8017 for RSA, NIST's register for the hashes.
+const ECDSA_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.2");
+const ECDSA_SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.3");
+const ECDSA_SHA512: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.4.3.4");
+const RSA_SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.11");
+const RSA_SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.12");
+const RSA_SHA512: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.13");
+const MGF1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.8");
+const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
+const SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.2");
+const SHA512: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.3");
 
 /// A public key. Two keys are equal if they are the same point of the same curve, or the same numbers, however they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +82,53 @@ pub enum Scheme {
     Ed25519,
 }
 
+impl Hash {
+    /// The hash that an object identifier names; none for one that isn't read here, such as SHA-1.
+    #[must_use]
+    pub fn of(identifier: ObjectIdentifier) -> Option<Self> {
+        match identifier {
+            SHA256 => Some(Self::Sha256),
+            SHA384 => Some(Self::Sha384),
+            SHA512 => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+
+    fn bytes(self) -> u8 {
+        match self {
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+            Self::Sha512 => 64,
+        }
+    }
+}
+
+impl Scheme {
+    /// How a certificate or a CMS message was signed, as its `AlgorithmIdentifier` says it (RFC 5758, RFC 4055 and RFC 8410).
+    ///
+    /// None for a scheme that isn't read here: SHA-1, other curves, and RSASSA-PSS with unequal hashes or a salt of another length.
+    #[must_use]
+    pub fn of(algorithm: &AlgorithmIdentifierRef<'_>) -> Option<Self> {
+        if algorithm.oid == RSA_PSS {
+            return pss(algorithm);
+        }
+        // Some signers write NULL where nothing should be, and the other way round.
+        if algorithm.parameters.is_some_and(|parameters| !parameters.is_null()) {
+            return None;
+        }
+        match algorithm.oid {
+            ECDSA_SHA256 => Some(Self::Ecdsa(Hash::Sha256)),
+            ECDSA_SHA384 => Some(Self::Ecdsa(Hash::Sha384)),
+            ECDSA_SHA512 => Some(Self::Ecdsa(Hash::Sha512)),
+            RSA_SHA256 => Some(Self::RsaPkcs1(Hash::Sha256)),
+            RSA_SHA384 => Some(Self::RsaPkcs1(Hash::Sha384)),
+            RSA_SHA512 => Some(Self::RsaPkcs1(Hash::Sha512)),
+            ED25519 => Some(Self::Ed25519),
+            _ => None,
+        }
+    }
+}
+
 impl PublicKey {
     /// Reads one key from PEM: a single `-----BEGIN PUBLIC KEY-----` block (a `SubjectPublicKeyInfo`, what
     /// `cosign generate-key-pair` and `openssl pkey -pubout` write), with nothing but white space around it.
@@ -90,6 +149,15 @@ impl PublicKey {
     /// As for [`PublicKey::from_pem`].
     pub fn from_der(der: &[u8]) -> Result<Self, KeyError> {
         Self::from_spki(&SubjectPublicKeyInfoRef::try_from(der).map_err(|_| KeyError::Malformed)?)
+    }
+
+    /// Reads an RSA key from the DER of an `RSAPublicKey` (RFC 8017), as old logs have it in a trust root.
+    ///
+    /// # Errors
+    ///
+    /// As for [`PublicKey::from_pem`].
+    pub fn from_pkcs1(der: &[u8]) -> Result<Self, KeyError> {
+        rsa_key(der)
     }
 
     /// Reads a key from a `SubjectPublicKeyInfo`, as certificates have it.
@@ -237,6 +305,14 @@ impl<'a> Message<'a> {
     fn hash<H: sha2::Digest>(&self) -> sha2::digest::Output<H> {
         self.parts.iter().fold(H::new(), |hash, part| hash.chain_update(part)).finalize()
     }
+}
+
+fn pss(algorithm: &AlgorithmIdentifierRef<'_>) -> Option<Scheme> {
+    let parameters: pkcs1::RsaPssParamsOwned = algorithm.parameters?.decode_as().ok()?;
+    let hash = Hash::of(parameters.hash.oid)?;
+    let mask = parameters.mask_gen.parameters.as_ref()?;
+    let equal = parameters.mask_gen.oid == MGF1 && Hash::of(mask.oid) == Some(hash);
+    (equal && parameters.salt_len == hash.bytes()).then_some(Scheme::RsaPss(hash))
 }
 
 fn rsa_key(der: &[u8]) -> Result<PublicKey, KeyError> {

@@ -13,5 +13,9 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
+pub mod certificate;
 pub mod dsse;
 pub mod key;
+pub mod notary;
+pub mod sigstore;
+pub mod timestamp;

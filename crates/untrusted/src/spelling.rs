@@ -35,6 +35,14 @@ pub fn from_str<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, serde_jso
     Ok(read)
 }
 
+/// Reads a type of a value in which no key is another spelling of a field.
+///
+/// # Errors
+/// The reader's, or which key it is.
+pub fn from_value<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, serde_json::Error> {
+    T::deserialize(Exact(value))
+}
+
 /// Checks that an object that was read as a value has no key that is another spelling of these fields.
 ///
 /// # Errors

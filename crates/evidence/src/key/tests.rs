@@ -194,3 +194,44 @@ fn errors_say_what_was_found_and_what_to_do() {
     assert_eq!(error, expected);
     assert_eq!(KeyError::RsaBits(1_024).to_string(), "the RSA key has `1024` bits; use one of 2048 to 4096");
 }
+
+#[test]
+fn schemes_are_read_from_algorithm_identifiers() {
+    use crate::certificate::tests::{oid, sequence, tlv};
+    let null = || tlv(0x05, []);
+    let pss = |hash: &str, mask: &str, generator: &str, salt: u8| {
+        sequence(&[
+            oid("1.2.840.113549.1.1.10"),
+            sequence(&[
+                tlv(0xa0, sequence(&[oid(hash), null()])),
+                tlv(0xa1, sequence(&[oid(generator), sequence(&[oid(mask), null()])])),
+                tlv(0xa2, tlv(0x02, [salt])),
+            ]),
+        ])
+    };
+    let (sha1, sha256, sha512) = ("1.3.14.3.2.26", "2.16.840.1.101.3.4.2.1", "2.16.840.1.101.3.4.2.3");
+    let mgf1 = "1.2.840.113549.1.1.8";
+    for (der, expected) in [
+        (sequence(&[oid("1.2.840.10045.4.3.2")]), Some(Scheme::Ecdsa(Hash::Sha256))),
+        (sequence(&[oid("1.2.840.10045.4.3.3")]), Some(Scheme::Ecdsa(Hash::Sha384))),
+        (sequence(&[oid("1.2.840.10045.4.3.4")]), Some(Scheme::Ecdsa(Hash::Sha512))),
+        (sequence(&[oid("1.2.840.113549.1.1.11"), null()]), Some(Scheme::RsaPkcs1(Hash::Sha256))),
+        (sequence(&[oid("1.2.840.113549.1.1.12"), null()]), Some(Scheme::RsaPkcs1(Hash::Sha384))),
+        (sequence(&[oid("1.2.840.113549.1.1.13")]), Some(Scheme::RsaPkcs1(Hash::Sha512))),
+        (sequence(&[oid("1.3.101.112")]), Some(Scheme::Ed25519)),
+        (pss(sha256, sha256, mgf1, 32), Some(Scheme::RsaPss(Hash::Sha256))),
+        (pss(sha512, sha512, mgf1, 64), Some(Scheme::RsaPss(Hash::Sha512))),
+        // SHA-1 with ECDSA and RSA, and as the default of RSASSA-PSS.
+        (sequence(&[oid("1.2.840.10045.4.1")]), None),
+        (sequence(&[oid("1.2.840.113549.1.1.5"), null()]), None),
+        (sequence(&[oid("1.2.840.113549.1.1.10"), sequence(&[])]), None),
+        (sequence(&[oid("1.2.840.113549.1.1.10")]), None),
+        (pss(sha1, sha1, mgf1, 20), None),
+        (pss(sha256, sha512, mgf1, 32), None),
+        (pss(sha256, sha256, mgf1, 20), None),
+        (pss(sha256, sha256, "1.2.840.113549.1.1.9", 32), None),
+        (sequence(&[oid("1.2.840.113549.1.1.11"), tlv(0x02, [1])]), None),
+    ] {
+        assert_eq!(Scheme::of(&AlgorithmIdentifierRef::try_from(&der[..]).unwrap()), expected, "{der:?}");
+    }
+}

@@ -1,0 +1,1 @@
+//! Nothing: the tests read the files of the dependency.
