@@ -1,5 +1,7 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
+#[cfg(feature = "live")]
+mod attach;
 #[cfg(not(target_family = "wasm"))]
 mod audit;
 #[cfg(not(target_family = "wasm"))]
@@ -11,6 +13,8 @@ mod diff;
 #[cfg(not(target_family = "wasm"))]
 mod digests;
 mod eval;
+#[cfg(feature = "live")]
+mod evidence;
 #[cfg(not(target_family = "wasm"))]
 mod exempt;
 mod explain;
@@ -86,6 +90,11 @@ enum Command {
     Exempt(Box<exempt::Exempt>),
     #[cfg(not(target_family = "wasm"))]
     Digests(digests::Digests),
+    // Only a real registry has something to read, and takes something.
+    #[cfg(feature = "live")]
+    Attach(attach::Attach),
+    #[cfg(feature = "live")]
+    Evidence(evidence::Evidence),
     #[cfg(not(target_family = "wasm"))]
     Bench(bench::Bench),
     #[cfg(not(target_family = "wasm"))]
@@ -196,6 +205,10 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Exempt(exempt) => exempt.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Digests(digests) => digests.execute(output).map_err(Box::from),
+        #[cfg(feature = "live")]
+        Command::Attach(attach) => attach.execute(output).map_err(Box::from),
+        #[cfg(feature = "live")]
+        Command::Evidence(evidence) => evidence.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]

@@ -6,10 +6,14 @@
 //! answers ── its host calls: from files, a recording, or a live registry and cluster
 //!    │
 //! disk ── where files are (in a browser in memory)
+//!
+//! repository ── what stands beside an image in a live registry, which no call of the module changes
 //! ```
 //!
 //! `runtime` and `answers` are at the level of the wire: JSON bytes in, JSON bytes or an error string out. Nothing here decides.
 
 pub mod answers;
 pub mod disk;
+#[cfg(feature = "live")]
+pub mod repository;
 pub mod runtime;

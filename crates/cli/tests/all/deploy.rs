@@ -60,7 +60,7 @@ fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
 /// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
 fn all() -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
-    let everything = [&BESIDE[..], &["monitoring", "break-glass", "exemptions", "restart"]].concat();
+    let everything = [&BESIDE[..], &["monitoring", "break-glass", "evidence", "exemptions", "restart"]].concat();
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
@@ -340,6 +340,40 @@ fn the_kind_of_exemptions_is_the_one_that_is_read() {
         let known = path.strip_prefix(".spec.").is_none_or(|key| spec["properties"].get(key).is_some());
         assert!(known, "{path}");
     }
+}
+
+/// The API server keeps what `evidence pull` writes, and it is asked for by name alone.
+#[test]
+fn the_kind_of_evidence_is_the_one_that_is_written() {
+    let crd = document("evidence/crd.yaml");
+    assert_eq!(
+        (&crd["spec"]["group"], &crd["spec"]["names"]["kind"]),
+        (&json!("image-admission.kubewarden.io"), &json!("ImageEvidence"))
+    );
+    assert_eq!(crd["metadata"]["name"], "imageevidences.image-admission.kubewarden.io");
+    assert_eq!((&crd["spec"]["names"]["plural"], &crd["spec"]["scope"]), (&json!("imageevidences"), &json!("Cluster")));
+    let [only] = crd["spec"]["versions"].as_array().unwrap().as_slice() else { panic!("one version") };
+    assert_eq!((&only["name"], &only["served"], &only["storage"]), (&json!("v1alpha1"), &json!(true), &json!(true)));
+    let schema = &only["schema"]["openAPIV3Schema"];
+    assert!(schema["x-kubernetes-validations"][0]["rule"].as_str().unwrap().contains("'^sha256-[0-9a-f]{64}$'"));
+    let list = &schema["properties"]["spec"]["properties"]["evidence"];
+    assert_eq!(list["maxItems"], 16);
+    let piece = &list["items"];
+    assert_eq!(piece["required"], json!(["mediaType", "data"]));
+    assert_eq!(piece["properties"]["data"]["maxLength"], (1_usize << 20).div_ceil(3) * 4, "1 MiB in base64");
+    assert!(piece["properties"]["mediaType"]["maxLength"].is_u64());
+    let Some(rendered) = overlay(&["sources/kubescape", "evidence"]) else { return };
+    let kind =
+        Kind { api_version: "image-admission.kubewarden.io/v1alpha1".to_owned(), kind: "ImageEvidence".to_owned() };
+    assert!(rendered.policy(POLICY).spec.context_aware_resources.unwrap().contains(&kind));
+    let rights = Rights::resource(&kind);
+    let rules = rendered
+        .granted()
+        .into_iter()
+        .flat_map(|rights| rights.rules)
+        .filter(|rule| rule.resources.iter().flatten().any(|resource| *resource == rights.1));
+    let [rule] = <[_; 1]>::try_from(rules.collect::<Vec<_>>()).unwrap();
+    assert_eq!((rule.verbs, rule.api_groups), (vec!["get".to_owned()], Some(vec![rights.0])));
 }
 
 #[test]

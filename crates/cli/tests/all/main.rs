@@ -12,6 +12,7 @@
 
 mod support;
 
+mod attach;
 mod audit;
 mod bad_input;
 mod cases;

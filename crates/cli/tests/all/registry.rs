@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Pushes an index of two platforms, and returns the platforms with their digests.
-async fn push(registry: &str) -> Vec<(&'static str, String)> {
+pub(crate) async fn push(registry: &str) -> Vec<(&'static str, String)> {
     let client = Client::new(ClientConfig { protocol: ClientProtocol::Http, ..ClientConfig::default() });
     let image: Reference = format!("{registry}/team/app:1.0").parse().unwrap();
     client.auth(&image, &RegistryAuth::Anonymous, RegistryOperation::Push).await.unwrap();

@@ -7,7 +7,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::{AnswerSource, Request, not_answered, to_json};
 
 mod cluster;
-mod registry;
+pub(crate) mod registry;
 mod signatures;
 
 use cluster::Cluster;

@@ -68,6 +68,8 @@ pub(super) enum Scanner {
 pub(super) enum With {
     /// Let people with a right start a workload unjudged, in an emergency
     BreakGlass,
+    /// Read signatures and attestations from objects of the cluster, too
+    Evidence,
     /// Let teams write exemptions as objects, within bounds
     Exemptions,
     /// Metrics and alerts for the Prometheus Operator
@@ -193,6 +195,7 @@ impl With {
     pub(super) fn component(self) -> &'static str {
         match self {
             Self::BreakGlass => "break-glass",
+            Self::Evidence => "evidence",
             Self::Exemptions => "exemptions",
             Self::Monitoring => "monitoring",
         }
@@ -207,7 +210,7 @@ impl With {
             Self::Exemptions => Some(
                 "kubectl create rolebinding image-admission-exempt --namespace shop --clusterrole image-admission-exempt --group shop-leads",
             ),
-            Self::Monitoring => None,
+            Self::Evidence | Self::Monitoring => None,
         }
     }
 }

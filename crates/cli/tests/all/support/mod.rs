@@ -10,6 +10,7 @@ pub(crate) mod markdown;
 pub(crate) mod registry;
 pub(crate) mod rendered;
 pub(crate) mod shell;
+pub(crate) mod stub_registry;
 pub(crate) mod transcripts;
 pub(crate) mod wording;
 

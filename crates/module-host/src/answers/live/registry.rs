@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::super::image_name::is_on_this_machine;
 
 /// A client for every registry.
-pub(super) struct Registry {
+pub(crate) struct Registry {
     insecure: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct ManifestAndConfig {
 }
 
 impl Registry {
-    pub(super) fn new(insecure: Vec<String>) -> Self {
+    pub(crate) fn new(insecure: Vec<String>) -> Self {
         Self { insecure }
     }
 
@@ -50,7 +50,7 @@ impl Registry {
     }
 
     /// A new client each time: one that is kept would remember the tokens of other requests, which the host's doesn't.
-    fn reach(&self, image: &str) -> Result<(Reference, Client, RegistryAuth), String> {
+    pub(crate) fn reach(&self, image: &str) -> Result<(Reference, Client, RegistryAuth), String> {
         let reference: Reference = image.parse().map_err(|e: ParseError| e.to_string())?;
         let protocol =
             if self.is_insecure(reference.registry()) { ClientProtocol::Http } else { ClientProtocol::Https };
