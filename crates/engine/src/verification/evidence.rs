@@ -191,11 +191,20 @@ impl<'a> Signatures<'a> {
         attestor: &Attestor,
         because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
     ) -> Result<Signed, Refused> {
-        if matches!(attestor.identity, Identity::Key(_) | Identity::KeyInCluster(_)) {
-            let key = self.public_key(attestor, "a bundle")?;
-            // As hosts do, nobody looks into a log for signatures by a key, unless the attestor has a trust root of its own.
-            let root = attestor.trust_root.as_ref().map(|source| self.trust_root(source)).transpose()?;
-            return bundle.verify_by_key(&key, root.as_deref(), digest).map_err(|why| because(&refused(bundle, &why)));
+        match attestor.identity {
+            Identity::Key(_) | Identity::KeyInCluster(_) => {
+                let key = self.public_key(attestor, "a bundle")?;
+                // As hosts do, nobody looks into a log for signatures by a key, unless the attestor has a trust root of its own.
+                let root = attestor.trust_root.as_ref().map(|source| self.trust_root(source)).transpose()?;
+                return bundle
+                    .verify_by_key(&key, root.as_deref(), digest)
+                    .map_err(|why| because(&refused(bundle, &why)));
+            }
+            Identity::Certificate { .. } | Identity::Notary(_) => {
+                let why = format!("is a bundle of Sigstore, and `{}` is no attestor of such", cut(&attestor.name, 64));
+                return Err(because(&why));
+            }
+            _ => {}
         }
         let Some(source) = attestor.trust_root.as_ref().or(self.settings().evidence.trust_root.as_ref()) else {
             let why = format!(

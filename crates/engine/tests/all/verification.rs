@@ -2,6 +2,7 @@
 //! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
 
 mod beside;
+mod evidence;
 
 use image_admission_engine::{validate, validate_settings};
 use image_admission_host::WireHost;

@@ -1,0 +1,407 @@
+//! Evidence that real tools made (`crates/evidence/tests/made`), through the whole engine: beside the image in its registry, and in an
+//! object of the cluster.
+
+#![expect(clippy::disallowed_methods, reason = "a test reads files")]
+
+use super::*;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use image_admission_evidence::media_type::{ARTIFACT_TYPE, COSE_CONFIGURATION};
+use sha2::{Digest as _, Sha256};
+
+const MADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/tests/made/");
+const REPOSITORY: &str = "ghcr.io/team/app";
+const OTHER: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+fn made(file: &str) -> String {
+    std::fs::read_to_string([MADE, file].concat()).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+fn index() -> Value {
+    serde_json::from_str(&made("index.json")).unwrap()
+}
+
+/// The entry of a file.
+fn entry(file: &str) -> Value {
+    let index = index();
+    let mut files = index["files"].as_array().unwrap().iter();
+    files.find(|entry| entry["file"] == file).unwrap_or_else(|| panic!("{file} isn't in the index")).clone()
+}
+
+/// The digest that all files are about.
+fn image() -> String {
+    index()["image"].as_str().unwrap().to_owned()
+}
+
+/// An hour after the files were made.
+fn now() -> Timestamp {
+    Timestamp(index()["made"].as_i64().unwrap() + 3_600)
+}
+
+/// The media type of a configuration with a file's evidence, and the configuration.
+fn configuration(entry: &Value) -> (&'static str, Value) {
+    let text = made(entry["file"].as_str().unwrap());
+    let json = || serde_json::from_str(&text).unwrap();
+    match entry["form"].as_str().unwrap() {
+        "sigstore" => ("application/vnd.dev.sigstore.bundle.v0.3+json", json()),
+        "dsse" => ("application/vnd.dsse.envelope.v1+json", json()),
+        "notary-jws" => ("application/jose+json", json()),
+        "notary-cose" => (COSE_CONFIGURATION, json!({"data": text.trim()})),
+        other => panic!("{other} is no form"),
+    }
+}
+
+/// The same for an object of the cluster.
+fn in_object(entry: &Value) -> Value {
+    match configuration(entry) {
+        (COSE_CONFIGURATION, document) => json!({"mediaType": "application/cose", "data": document["data"]}),
+        (media_type, document) => {
+            json!({"mediaType": media_type, "data": BASE64_STANDARD.encode(document.to_string())})
+        }
+    }
+}
+
+/// A registry that has the image, and evidence beside it.
+fn registry(digest: &str, evidence: &[(&str, Value)]) -> StubHost {
+    let mut host = StubHost::default().image(&format!("{REPOSITORY}:1"), digest);
+    let mut entries = Vec::new();
+    for (position, (media_type, document)) in evidence.iter().enumerate() {
+        let own = super::digest(&format!("evidence-{position}"));
+        let manifest =
+            json!({"artifactType": ARTIFACT_TYPE, "config": {"mediaType": media_type}, "subject": {"digest": digest}});
+        let answer = json!({"manifest": manifest, "digest": own, "config": document});
+        host = host.artifact_says(&format!("{REPOSITORY}@{own}"), answer);
+        entries.push(json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT_TYPE, "digest": own, "size": 1}));
+    }
+    let tag = format!("{REPOSITORY}:{}", digest.replace(':', "-"));
+    let index =
+        json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries});
+    if evidence.is_empty() { host } else { host.pushed(&tag, index) }
+}
+
+/// A registry that has the image alone, and an object of the cluster.
+fn cluster(digest: &str, evidence: &[Value]) -> StubHost {
+    let host = StubHost::default().image(&format!("{REPOSITORY}:1"), digest);
+    host.object(object(digest, evidence))
+}
+
+fn object(digest: &str, evidence: &[Value]) -> Value {
+    json!({"apiVersion": "image-admission.kubewarden.io/v1alpha1", "kind": "ImageEvidence",
+        "metadata": {"name": digest.replace(':', "-"), "creationTimestamp": "2026-11-27T00:00:00Z"}, "spec": {"evidence": evidence}})
+}
+
+/// An attestor as the entry's trust has it.
+fn attestor(entry: &Value) -> Value {
+    let trust = &entry["trust"];
+    let text = |of: &Value| of.as_str().map(made);
+    let root = text(&trust["trustedRoot"]).map(|data| json!({"data": data}));
+    let notary = |certs: String, store: &str| {
+        let authorities = text(&trust["tsa"]).map(|data| json!({"data": data}));
+        json!({"name": "team", "notary": {"certs": certs, "tsaCerts": authorities, "trustedIdentities": ["x509.subject: C=DE, ST=Berlin, O=Example"], "trustStore": store}})
+    };
+    if let Some(key) = text(&trust["key"]) {
+        json!({"name": "team", "cosign": {"key": {"data": key}, "trustRoot": root}})
+    } else if let Some(certs) = text(&trust["ca"]) {
+        notary(certs, "ca")
+    } else if let Some(certs) = text(&trust["signingAuthority"]) {
+        notary(certs, "signingAuthority")
+    } else {
+        // A certificate of one's own names no issuer.
+        let issuer = entry["issuer"].as_str().unwrap_or("none");
+        let identity = json!({"issuer": issuer, "subject": entry["identity"]});
+        json!({"name": "team", "cosign": {"keyless": {"identities": [identity]}, "trustRoot": root}})
+    }
+}
+
+/// A policy that asks for what the entry is.
+fn policy(entry: &Value, attestor: Value) -> Value {
+    match entry["predicateType"].as_str() {
+        None | Some("https://sigstore.dev/cosign/sign/v1") => {
+            json!({"attestors": [attestor], "verifications": [{"expression": SIGNED}]})
+        }
+        Some(predicate) => {
+            json!({"attestors": [attestor], "attestations": [{"name": "a", "intoto": {"type": predicate}}],
+            "verifications": [{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0 && payload(i, attestations.a).predicateType != '')"}]})
+        }
+    }
+}
+
+fn decide(settings: &Value, host: &StubHost) -> Value {
+    let payload = json!({"settings": settings, "request": request(&pod(&[&format!("{REPOSITORY}:1")]))}).to_string();
+    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now());
+    serde_json::from_slice(&answer.response).unwrap()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn in_cluster(settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    settings["evidence"]["fromCluster"] = json!(true);
+    settings
+}
+
+#[test]
+fn what_real_tools_made_counts_from_both_places_and_for_its_image_alone() {
+    let digest = image();
+    let mut counted = 0;
+    for entry in index()["files"].as_array().unwrap() {
+        let settings = settings(&policy(entry, attestor(entry)));
+        let name = &entry["file"];
+        assert_eq!(problems(&settings), [""; 0], "{name}");
+        let counts = entry.get("unverifiable").is_none();
+        counted += usize::from(counts);
+        let (media_type, document) = configuration(entry);
+        let own = [(media_type, document)];
+        for (settings, host) in [
+            (settings.clone(), registry(&digest, &own)),
+            (in_cluster(&settings), cluster(&digest, &[in_object(entry)])),
+        ] {
+            let response = decide(&settings, &host);
+            assert_eq!(response["accepted"], counts, "{name}: {response}");
+            if counts {
+                let by = response["audit_annotations"]["container-1.verified-by"].as_str().unwrap();
+                assert!(["team (evidence) (signed)", "team (a) (signed)"].contains(&by), "{name}: {by}");
+                let pinned = &response["mutated_object"]["spec"]["containers"][0]["image"];
+                assert_eq!(*pinned, json!(format!("{REPOSITORY}:1@{digest}")), "{name}");
+            }
+        }
+        // The same beside another image.
+        for (settings, host) in
+            [(settings.clone(), registry(OTHER, &own)), (in_cluster(&settings), cluster(OTHER, &[in_object(entry)]))]
+        {
+            assert_eq!(decide(&settings, &host)["accepted"], false, "{name} of another image");
+        }
+    }
+    assert!(counted > 50, "{counted}");
+}
+
+/// Whatever a place holds, it is believed for nothing but its proof.
+#[test]
+fn places_are_not_believed() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let policy = policy(&signed, attestor(&signed));
+    let settings = in_cluster(&settings(&policy));
+    let good = in_object(&signed);
+    let say = |host: StubHost| {
+        let response = decide(&settings, &host);
+        (response["accepted"] == json!(true), response["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert!(say(cluster(&digest, std::slice::from_ref(&good))).0);
+    // A deleted object means not signed.
+    let (is_signed, message) = say(StubHost::default().image(&format!("{REPOSITORY}:1"), &digest));
+    assert!(!is_signed && message.contains("must sign"), "{message}");
+    // What others write beside it keeps nobody out.
+    let noise =
+        json!({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "data": BASE64_STANDARD.encode("{}")});
+    assert!(say(cluster(&digest, &[noise.clone(), good.clone(), noise.clone()])).0);
+    // Of a thousand pieces the first sixteen are read.
+    let mut flood = vec![noise.clone(); 16];
+    flood.push(good.clone());
+    assert!(!say(cluster(&digest, &flood)).0);
+    for (what, broken, why) in [
+        ("no base64", json!({"mediaType": "application/cose", "data": "%"}), "its `data` is not base64"),
+        ("no JSON", json!({"mediaType": "application/jose+json", "data": ""}), "can't be read"),
+        ("no bundle", noise, "can't be read"),
+    ] {
+        let (is_signed, message) = say(cluster(&digest, &[broken]));
+        let place = format!("ImageEvidence {}", digest.replace(':', "-"));
+        assert!(!is_signed && message.contains(why) && message.contains(&place), "{what}: {message}");
+    }
+    // An object that can't be read is no object, and the registry still has a say.
+    let mut odd = object(&digest, &[]);
+    odd["spec"] = json!("x");
+    let (is_signed, message) = say(StubHost::default().image(&format!("{REPOSITORY}:1"), &digest).object(odd.clone()));
+    assert!(!is_signed && message.contains("can't be read"), "{message}");
+    let (media_type, document) = configuration(&signed);
+    assert!(say(registry(&digest, &[(media_type, document)]).object(odd)).0);
+    // The registry is away: a cluster that has the evidence is enough, for an image by its digest.
+    let by_digest = format!("{REPOSITORY}@{digest}");
+    let host = StubHost::default().down("ghcr.io/").object(object(&digest, &[good]));
+    let mut settings = settings.clone();
+    settings["preScanPolicies"] = json!({"defaultPolicy": "accept"});
+    settings["imageVerification"][0]["verifyPreScanAccepted"] = json!(true);
+    let payload = json!({"settings": settings, "request": request(&pod(&[&by_digest]))}).to_string();
+    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now());
+    let response: Value = serde_json::from_slice(&answer.response).unwrap();
+    assert_eq!(response["accepted"], true, "{response}");
+    assert_eq!(host.calls().iter().filter(|call| call.namespace == "oci").count(), 0, "{:?}", host.calls());
+}
+
+#[test]
+fn an_old_object_says_nothing() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let mut settings = in_cluster(&settings(&policy(&signed, attestor(&signed))));
+    let made = |time: Value| {
+        let mut object = object(&digest, &[in_object(&signed)]);
+        object["metadata"]["creationTimestamp"] = time;
+        StubHost::default().image(&format!("{REPOSITORY}:1"), &digest).object(object)
+    };
+    for (max_age, time, counts) in [
+        (Value::Null, json!("2020-01-01T00:00:00Z"), true),
+        (json!("7d"), json!("2026-11-27T00:00:00Z"), true),
+        (json!("7d"), json!("2026-11-20T00:00:00Z"), false),
+        (json!("7d"), Value::Null, false),
+        (json!("7d"), json!("yesterday"), false),
+    ] {
+        settings["evidence"]["maxAge"] = max_age.clone();
+        let response = decide(&settings, &made(time.clone()));
+        assert_eq!(response["accepted"], counts, "{max_age} {time}: {response}");
+        let said = "it is older than 7d, as `evidence.maxAge` allows";
+        assert_eq!(response["message"].to_string().contains(said), !counts, "{response}");
+    }
+}
+
+/// Messages say what was there, and what is wrong with it.
+#[test]
+fn what_is_wrong_with_evidence_is_told() {
+    let digest = image();
+    let workflow = entry("workflow-sign.json");
+    let by_key = entry("sign-p256.json");
+    let notary = entry("notation-jws-p256.json");
+    let own = |entry: &Value| registry(&digest, &[configuration(entry)]);
+    let keyless = |identity: Value, root: &str| json!({"name": "team", "cosign": {"keyless": {"identities": [identity]}, "trustRoot": {"data": made(root)}}});
+    let dev = json!({"issuer": workflow["issuer"], "subject": "https://github.com/team/app/.github/workflows/dev.yml@refs/heads/main"});
+    let mut other_key = attestor(&by_key);
+    other_key["cosign"]["key"]["data"] = json!(made("other.pub"));
+    let mut other_identity = attestor(&notary);
+    other_identity["notary"]["trustedIdentities"] = json!(["x509.subject: C=DE, ST=Berlin, O=Other"]);
+    let mut other_root = attestor(&notary);
+    other_root["notary"]["certs"] = json!(made("notary-other-ca.pem"));
+    let annotated =
+        json!({"name": "team", "cosign": {"key": {"data": made("p256.pub")}, "annotations": {"env": "prod"}}});
+    let named = "https://github.com/team/app/.github/workflows/release.yml@refs/tags/v1.0.0";
+    let issuer = workflow["issuer"].as_str().unwrap();
+    for (entry, attestor, why) in [
+        (
+            &workflow,
+            keyless(dev, "root.json"),
+            format!(
+                "is by `{named}` of {issuer}, and team is `https://github.com/team/app/.github/workflows/dev.yml@refs/heads/main` of {issuer}"
+            ),
+        ),
+        (
+            &workflow,
+            keyless(
+                json!({"issuer": issuer, "subjectRegExp": "^https://github\\.com/team/app/.*@refs/heads/main$"}),
+                "root.json",
+            ),
+            "and team is `/^https://github\\.com/team/app/.*@refs/heads/main$/` of".to_owned(),
+        ),
+        (
+            &workflow,
+            keyless(json!({"issuer": issuer, "subject": named}), "root-own.json"),
+            format!("names `{named}` as its signer, and is refused: "),
+        ),
+        (&by_key, other_key, "is refused: ".to_owned()),
+        (&by_key, annotated, "has no annotations, and `team` asks for some".to_owned()),
+        (&by_key, attestor(&notary), "is a bundle of Sigstore, and `team` is no attestor of such".to_owned()),
+        (&notary, attestor(&by_key), "is a signature of Notary Project, and `team` is no such attestor".to_owned()),
+        (
+            &notary,
+            other_identity,
+            "names `CN=p256-leaf,O=Example,L=Berlin,ST=Berlin,C=DE` as its signer, and is refused: ".to_owned(),
+        ),
+        (
+            &notary,
+            other_root,
+            "names `CN=p256-leaf,O=Example,L=Berlin,ST=Berlin,C=DE` as its signer, and is refused: ".to_owned(),
+        ),
+    ] {
+        let response = decide(&settings(&policy(entry, attestor)), &own(entry));
+        let message = response["message"].as_str().unwrap_or_else(|| panic!("{why}: {response}"));
+        assert!(message.contains(&why), "{why}\n{message}");
+    }
+    // A trust root is needed, and its place is named.
+    let mut rootless = attestor(&workflow);
+    rootless["cosign"].as_object_mut().unwrap().remove("trustRoot");
+    let mut settings = settings(&policy(&workflow, rootless));
+    let response = decide(&settings, &own(&workflow));
+    assert!(
+        response["message"]
+            .as_str()
+            .unwrap()
+            .contains("`team` has no `trustRoot` to verify it with: add one, or set `evidence.trustRoot`"),
+        "{response}"
+    );
+    settings["evidence"] = json!({"trustRoot": {"data": made("root.json")}});
+    assert_eq!(decide(&settings, &own(&workflow))["accepted"], true);
+}
+
+/// A trust root, a trust store and a key may stand in the cluster.
+#[test]
+fn trust_from_the_cluster() {
+    let digest = image();
+    let config = |name: &str, key: &str, text: String| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "trust"}, "data": {key: text}});
+    let from = |name: &str| json!({"configMapRef": {"name": name, "namespace": "trust"}});
+    let workflow = entry("workflow-sign.json");
+    let mut keyless = attestor(&workflow);
+    keyless["cosign"]["trustRoot"] = from("root");
+    let notary = entry("notation-jws-p256.json");
+    let mut store = attestor(&notary);
+    store["notary"]["certs"] = from("store");
+    for (entry, attestor, object) in [
+        (&workflow, keyless, config("root", "trusted_root.json", made("root.json"))),
+        (&notary, store, config("store", "ca.crt", made("notary-p256-ca.pem"))),
+    ] {
+        let settings = settings(&policy(entry, attestor));
+        assert_eq!(problems(&settings), [""; 0]);
+        let host = || registry(&digest, &[configuration(entry)]);
+        assert_eq!(decide(&settings, &host().object(object))["accepted"], true, "{entry}");
+        let missing = decide(&settings, &host());
+        assert!(missing["message"].as_str().unwrap().contains("of ConfigMap trust/"), "{missing}");
+    }
+}
+
+/// Certificates and identities that no signature leads to are refused when the policy is deployed.
+#[test]
+fn trust_that_could_not_work_is_refused() {
+    let notary = |change: Value| {
+        let mut notary = json!({"certs": made("notary-p256-ca.pem"), "trustedIdentities": ["*"]});
+        notary.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        json!({"name": "team", "notary": notary})
+    };
+    let keyless = |identity: Value| json!({"name": "team", "cosign": {"keyless": {"identities": [identity]}, "trustRoot": {"data": made("root.json")}}});
+    for (attestor, why) in [
+        (notary(json!({"certs": "PEM"})), "imageVerification[0].attestors: `team`: "),
+        (notary(json!({"trustedIdentities": ["acme"]})), "imageVerification[0].attestors: `team`: "),
+        (
+            keyless(json!({"issuer": "i", "subjectRegExp": "("})),
+            "imageVerification[0].attestors: `team`: not a regular expression: ",
+        ),
+        (
+            json!({"name": "team", "cosign": {"key": {"data": made("p256.pub")}, "trustRoot": {"data": "{}"}}}),
+            "imageVerification[0].attestors: `team`: its trust root: ",
+        ),
+    ] {
+        let found = problems(&settings(&json!({"attestors": [attestor], "verifications": [{"expression": SIGNED}]})));
+        assert!(found.iter().any(|line| line.starts_with(why)), "{why}: {found:?}");
+    }
+    let mut settings = settings(&expression(SIGNED));
+    settings["evidence"] = json!({"trustRoot": {"data": "x"}, "revoked": ["zz"]});
+    let found = problems(&settings);
+    assert!(found.iter().any(|line| line.starts_with("evidence.trustRoot.data: ")), "{found:?}");
+    assert!(found.iter().any(|line| line.starts_with("evidence.revoked[0]: ")), "{found:?}");
+}
+
+/// A revoked certificate signs nothing any more, by its serial number or its fingerprint.
+#[test]
+fn revoked_certificates_do_not_count() {
+    let digest = image();
+    let notary = entry("notation-jws-p256.json");
+    let settings = settings(&policy(&notary, attestor(&notary)));
+    let revoked = |numbers: &[&str]| {
+        let mut settings = settings.clone();
+        settings["evidence"] = json!({"revoked": numbers});
+        decide(&settings, &registry(&digest, &[configuration(&notary)]))
+    };
+    assert_eq!(revoked(&["01:02:03"])["accepted"], true);
+    let (_, document) = configuration(&notary);
+    let leaf = BASE64_STANDARD.decode(document["header"]["x5c"][0].as_str().unwrap()).unwrap();
+    let response = revoked(&[&sha256(&leaf)]);
+    assert_eq!(response["accepted"], false);
+    assert!(response["message"].as_str().unwrap().contains("revoked"), "{response}");
+}
