@@ -146,7 +146,7 @@ fn other() -> String {
 #[test]
 fn each_kind_becomes_a_configuration_that_hosts_hand_out() {
     let real = document(&form("cosign3-sign"));
-    let message = json!({"mediaType": BUNDLE, "messageSignature": {"signature": "AAAA",
+    let message = json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": "a"}}, "messageSignature": {"signature": "AAAA",
         "messageDigest": {"algorithm": "SHA2_256", "digest": BASE64.encode(bytes_of(IMAGE))}}})
     .to_string();
     let json_of = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -360,7 +360,7 @@ fn a_key_must_have_signed_all() {
     let key = p256::ecdsa::SigningKey::from_slice(&[7; 32]).unwrap();
     let world = World::new();
     let signature: p256::ecdsa::Signature = key.sign(&world.registry.read(IMAGE).unwrap());
-    let message = json!({"mediaType": BUNDLE, "messageSignature": {"signature": BASE64.encode(signature.to_der()),
+    let message = json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": "a"}}, "messageSignature": {"signature": BASE64.encode(signature.to_der()),
         "messageDigest": {"algorithm": "SHA2_256", "digest": BASE64.encode(bytes_of(IMAGE))}}});
     world.file("evidence", message.to_string());
     let head: Vec<u8> = bytes_of("3059301306072a8648ce3d020106082a8648ce3d030107034200");
