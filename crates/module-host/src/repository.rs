@@ -43,7 +43,6 @@ pub struct Repository {
     /// By its digest.
     image: Reference,
     subject: Descriptor,
-    manifest: Vec<u8>,
 }
 
 /// What a manifest says of a document that it names. Its fields have the order of OCI's types: in that spelling the policy looks first
@@ -142,7 +141,7 @@ impl Repository {
         let media_type = media_type(image, &manifest)?;
         let subject = Descriptor { digest: digest.clone(), ..Descriptor::of(&media_type, &manifest) };
         let image = Reference::with_digest(named.registry().to_owned(), named.repository().to_owned(), digest);
-        Ok(Self { runtime, client, auth, image, subject, manifest: manifest.into() })
+        Ok(Self { runtime, client, auth, image, subject })
     }
 
     /// The image, `registry/repository@digest`.
@@ -155,12 +154,6 @@ impl Repository {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.subject.digest
-    }
-
-    /// The bytes of the image's manifest, or of its index.
-    #[must_use]
-    pub fn manifest(&self) -> &[u8] {
-        &self.manifest
     }
 
     /// What refers to the image, by both lists: first what hosts see.

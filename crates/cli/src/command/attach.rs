@@ -10,7 +10,7 @@ use image_admission_module_host::repository::{Repository, RepositoryError};
 use image_admission_untrusted::message::join_at_most;
 use serde::Serialize;
 
-use super::evidence::{Piece, PieceError, beside};
+use super::evidence::{Piece, PieceError, UnverifiedError, beside};
 use super::output::{json, yaml};
 use super::terminal::{in_one_line, without_commands};
 use super::{Ending, warn};
@@ -108,15 +108,14 @@ pub(super) enum AttachError {
     /// There is no evidence to copy.
     #[error("there is no evidence beside `{0}`: sign it, or give the evidence with `--bundle`")]
     Nothing(String),
-    /// Somebody else signed.
-    #[error("`{source_name}` isn't signed by the key of `--key`")]
-    SignedByOthers {
-        /// Where the evidence is from.
-        source_name: String,
+    /// The key didn't sign it.
+    #[error("the key of `--key` doesn't verify `{from}`: {source}")]
+    Unverified {
+        /// The file, or the artifact.
+        from: String,
+        /// Why.
+        source: UnverifiedError,
     },
-    /// No key can have signed it.
-    #[error("`{0}` is a signature of Notary Project, which certificates make: `--key` can't verify it")]
-    ByCertificate(String),
     /// The registry.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
@@ -166,7 +165,10 @@ impl Attach {
             given = copied(&repository, &mut report)?;
         }
         if let Some(key) = &key {
-            given.iter().try_for_each(|given| signed_by(key, given, repository.manifest()))?;
+            for Given { source: from, piece } in &given {
+                let unverified = |source| AttachError::Unverified { from: from.clone(), source };
+                piece.verify(key, repository.digest()).map_err(unverified)?;
+            }
         }
         let documents: Vec<_> = given.iter().map(|given| given.piece.configuration()).collect();
         let attached = repository.attach(&documents)?;
@@ -230,14 +232,6 @@ fn copied(repository: &Repository, report: &mut Report) -> Result<Vec<Given>, At
         attached: false,
     }));
     Ok(given)
-}
-
-fn signed_by(key: &PublicKey, given: &Given, manifest: &[u8]) -> Result<(), AttachError> {
-    match given.piece.is_signed_by(key, manifest) {
-        Some(true) => Ok(()),
-        Some(false) => Err(AttachError::SignedByOthers { source_name: given.source.clone() }),
-        None => Err(AttachError::ByCertificate(given.source.clone())),
-    }
 }
 
 fn text(report: &Report) -> String {

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_URL};
-use coset::{CoseSign1Builder, TaggedCborSerializable};
+use base64::engine::general_purpose::STANDARD as BASE64;
 use image_admission_image::manifest::Manifest;
 use image_admission_module_host::answers::live::{Live, LiveOptions};
 use image_admission_module_host::answers::{AnswerSource, Request};
@@ -135,18 +134,9 @@ fn envelope(digest: &str, predicate: &str) -> Value {
     json!({"payloadType": "application/vnd.in-toto+json", "payload": BASE64.encode(statement.to_string()), "signatures": [{"sig": "AAAA"}]})
 }
 
-/// What Notary Project signs.
-fn notary_payload(digest: &str) -> Vec<u8> {
-    json!({"targetArtifact": {"mediaType": MANIFEST, "digest": digest, "size": 394}}).to_string().into_bytes()
-}
-
-fn jws(digest: &str) -> String {
-    json!({"payload": BASE64_URL.encode(notary_payload(digest)), "protected": "e30", "header": {}, "signature": "AAAA"})
-        .to_string()
-}
-
-fn cose(digest: &str) -> Vec<u8> {
-    CoseSign1Builder::new().payload(notary_payload(digest)).signature(vec![0; 64]).build().to_tagged_vec().unwrap()
+/// A signature of the image by the real `notation`.
+fn notation(format: &str) -> Vec<u8> {
+    fs::read(root().join("crates/cli/tests/attach").join(format!("notation.{format}"))).unwrap()
 }
 
 fn other() -> String {
@@ -156,7 +146,7 @@ fn other() -> String {
 #[test]
 fn each_kind_becomes_a_configuration_that_hosts_hand_out() {
     let real = document(&form("cosign3-sign"));
-    let message = json!({"mediaType": BUNDLE, "messageSignature": {"signature": "AAAA",
+    let message = json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": "a"}}, "messageSignature": {"signature": "AAAA",
         "messageDigest": {"algorithm": "SHA2_256", "digest": BASE64.encode(bytes_of(IMAGE))}}})
     .to_string();
     let json_of = |text: &str| serde_json::from_str::<Value>(text).unwrap();
@@ -167,8 +157,12 @@ fn each_kind_becomes_a_configuration_that_hosts_hand_out() {
         (message.clone().into_bytes(), BUNDLE, json_of(&message)),
         (envelope(IMAGE, "").to_string().into_bytes(), ENVELOPE, envelope(IMAGE, "")),
         (wrapped.into_bytes(), ENVELOPE, envelope(IMAGE, "")),
-        (jws(IMAGE).into_bytes(), "application/jose+json", json_of(&jws(IMAGE))),
-        (cose(IMAGE), "application/vnd.image-admission.cose.v1+json", json!({"data": BASE64.encode(cose(IMAGE))})),
+        (notation("jws"), "application/jose+json", serde_json::from_slice(&notation("jws")).unwrap()),
+        (
+            notation("cose"),
+            "application/vnd.image-admission.cose.v1+json",
+            json!({"data": BASE64.encode(notation("cose"))}),
+        ),
     ] {
         for tag in ["1.0", IMAGE] {
             let world = World::new();
@@ -263,38 +257,50 @@ fn what_is_wrong_is_told_and_nothing_is_pushed() {
     let large = format!("{}{}", " ".repeat(10), envelope(IMAGE, &"x".repeat(5 << 20)));
     let lines = format!("{}\n{}\n", bundle(&other()), bundle(&digest_of(b"a third image")));
     let (other, keys) = (other(), form("keys"));
+    let (signature, theirs) = (
+        fs::read(root().join("crates/evidence/tests/notary/p256.cose")).unwrap(),
+        "sha256:73c803930ea3ba1e54bc25c2bdc53edd0284c62ed651fe7b00369da519a3c333",
+    );
+    let mut broken = notation("cose");
+    broken.truncate(1000);
     for (name, file, more, why) in [
-        ("bundle", bundle(&other), &[][..], format!("`evidence` is about `{other}`, and not about `")),
-        ("envelope", envelope(&other, "").to_string(), &[], format!("`evidence` is about `{other}`, and not about `")),
-        ("signature", jws(&other), &[], format!("`evidence` is about `{other}`, and not about `")),
-        ("lines", lines, &[], format!("`evidence` is about `{other}`, `sha256:")),
-        ("large", large, &[], "bytes, and 5242880 are the most".to_owned()),
-        ("empty", "\n".to_owned(), &[], "`evidence`: it is empty".to_owned()),
-        ("text", "evidence".to_owned(), &[], "`evidence`: it is neither JSON nor a COSE_Sign1: ".to_owned()),
+        ("bundle", bundle(&other).into_bytes(), &[][..], format!("`evidence` is about `{other}`, and not about `")),
+        (
+            "envelope",
+            envelope(&other, "").to_string().into_bytes(),
+            &[],
+            format!("`evidence` is about `{other}`, and not about `"),
+        ),
+        ("signature", signature, &[], format!("`evidence` is about `{theirs}`, and not about `")),
+        ("broken signature", broken, &[], "`evidence`: its signature can't be read: ".to_owned()),
+        ("lines", lines.into_bytes(), &[], format!("`evidence` is about `{other}`, `sha256:")),
+        ("large", large.into_bytes(), &[], "bytes, and 5242880 are the most".to_owned()),
+        ("empty", b"\n".to_vec(), &[], "`evidence`: it is empty".to_owned()),
+        ("text", b"evidence".to_vec(), &[], "`evidence`: it is neither JSON nor a COSE_Sign1: ".to_owned()),
         (
             "cut off",
-            bundle(IMAGE)[..200].to_owned(),
+            bundle(IMAGE)[..200].as_bytes().to_owned(),
             &[],
             "`evidence`: it is neither JSON nor a COSE_Sign1: ".to_owned(),
         ),
-        ("JSON", "{}".to_owned(), &[], "`evidence`: it is no Sigstore bundle (".to_owned()),
+        ("JSON", b"{}".to_vec(), &[], "`evidence`: it is no Sigstore bundle (".to_owned()),
         (
             "hidden",
-            bundle(IMAGE).replace("\"payload\"", "\"Payload\":\"\",\"payload\""),
+            bundle(IMAGE).replace("\"payload\"", "\"Payload\":\"\",\"payload\"").into_bytes(),
             &[],
-            "`evidence`: its envelope can't be read: ".to_owned(),
+            "`evidence`: its bundle can't be read: ".to_owned(),
         ),
         (
             "a key's",
-            document(&form("cosign3-sign")),
+            document(&form("cosign3-sign")).into_bytes(),
             &["--key", "other.pub"],
-            "`good.json` isn't signed by the key of `--key`".to_owned(),
+            "the key of `--key` doesn't verify `good.json`: ".to_owned(),
         ),
         (
             "a certificate's",
-            jws(IMAGE),
+            notation("jws"),
             &["--key", "team.pub"],
-            "`evidence` is a signature of Notary Project, which certificates make".to_owned(),
+            "the key of `--key` doesn't verify `evidence`: it is a signature of Notary Project, which".to_owned(),
         ),
     ] {
         let world = World::new();
@@ -354,7 +360,7 @@ fn a_key_must_have_signed_all() {
     let key = p256::ecdsa::SigningKey::from_slice(&[7; 32]).unwrap();
     let world = World::new();
     let signature: p256::ecdsa::Signature = key.sign(&world.registry.read(IMAGE).unwrap());
-    let message = json!({"mediaType": BUNDLE, "messageSignature": {"signature": BASE64.encode(signature.to_der()),
+    let message = json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": "a"}}, "messageSignature": {"signature": BASE64.encode(signature.to_der()),
         "messageDigest": {"algorithm": "SHA2_256", "digest": BASE64.encode(bytes_of(IMAGE))}}});
     world.file("evidence", message.to_string());
     let head: Vec<u8> = bytes_of("3059301306072a8648ce3d020106082a8648ce3d030107034200");
@@ -417,8 +423,8 @@ fn what_the_tools_left_in_layers_is_copied() {
 #[test]
 fn what_notation_left_in_layers_is_copied() {
     for (layer_type, bytes, expected) in [
-        ("application/jose+json", jws(IMAGE).into_bytes(), "application/jose+json"),
-        ("application/cose", cose(IMAGE), "application/vnd.image-admission.cose.v1+json"),
+        ("application/jose+json", notation("jws"), "application/jose+json"),
+        ("application/cose", notation("cose"), "application/vnd.image-admission.cose.v1+json"),
     ] {
         for has_referrers in [false, true] {
             let world = World::of(StubRegistry::start(has_referrers));
@@ -544,9 +550,9 @@ fn a_real_registry_takes_it() {
     runtime.block_on(push(&registry.address));
     let (image, digest) = (format!("{}/team/app:1.0", registry.address), registry.digest("team/app", "1.0"));
     fs::write(folder.path().join("bundle.json"), bundle(&digest)).unwrap();
-    fs::write(folder.path().join("signature.cose"), cose(&digest)).unwrap();
+    fs::write(folder.path().join("envelope.json"), envelope(&digest, "").to_string()).unwrap();
     let run = |arguments: &[&str]| image_admission(folder.path(), arguments, b"");
-    for (file, is_new) in [("bundle.json", true), ("bundle.json", false), ("signature.cose", true)] {
+    for (file, is_new) in [("bundle.json", true), ("bundle.json", false), ("envelope.json", true)] {
         let outcome = run(&["attach", &image, "--bundle", file, "-o", "json"]);
         assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""));
         let report: Value = serde_json::from_str(&outcome.output).unwrap();
@@ -554,6 +560,6 @@ fn a_real_registry_takes_it() {
     }
     let pulled = run(&["evidence", "pull", &image]);
     let object: Value = yaml_serde::from_str(&pulled.output).unwrap();
-    let expected = json!([{"mediaType": BUNDLE, "data": BASE64.encode(bundle(&digest))}, {"mediaType": "application/cose", "data": BASE64.encode(cose(&digest))}]);
+    let expected = json!([{"mediaType": BUNDLE, "data": BASE64.encode(bundle(&digest))}, {"mediaType": ENVELOPE, "data": BASE64.encode(envelope(&digest, "").to_string())}]);
     assert_eq!(object["spec"]["evidence"], expected, "{}", pulled.errors);
 }

@@ -5,22 +5,21 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use coset::{CoseSign1, TaggedCborSerializable};
 use image_admission_evidence::dsse::{Envelope, EnvelopeError};
-use image_admission_evidence::key::{Message, PublicKey};
+use image_admission_evidence::key::PublicKey;
+use image_admission_evidence::notary::{COSE, Envelope as NotaryEnvelope, JWS, NotaryError};
+use image_admission_evidence::sigstore::{Bundle, BundleError, MAX_BUNDLE_BYTES};
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// The most bytes of a piece. Hosts hand out no larger configuration.
-pub(in crate::command) const MAX_BYTES: usize = 5 << 20;
+/// The most bytes of a piece.
+pub(in crate::command) const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
 
 /// How the types of Sigstore's bundles begin, of every version.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
-const JWS: &str = "application/jose+json";
-const COSE: &str = "application/cose";
 /// Hosts read configurations as JSON, so that COSE stands in an object: `{"data": "<base64>"}`.
 const COSE_IN_JSON: &str = "application/vnd.image-admission.cose.v1+json";
 /// The type of the artifacts that Notary Project's signatures are layers of.
@@ -31,7 +30,7 @@ const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 /// The first byte of a COSE_Sign1 with its tag (RFC 9052, section 4.2).
 const COSE_SIGN1_TAG: u8 = 0xd2;
 
-// Tools differ in the padding.
+// Tools differ in the padding, and in the alphabet.
 const PADDING: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 const BASE64: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, PADDING);
@@ -46,14 +45,12 @@ pub(in crate::command) struct Piece {
     about: Vec<String>,
 }
 
-/// What is signed.
+/// Who can have signed it.
 #[derive(Clone, Debug)]
 enum Signed {
-    /// A statement about images.
-    Statement(Envelope),
-    /// The image's manifest, with this signature.
-    Manifest(Vec<u8>),
-    /// What Notary Project signs, by a certificate.
+    Bundle(Box<Bundle>),
+    Envelope(Envelope),
+    /// A certificate, as always in Notary Project.
     Notary,
 }
 
@@ -74,19 +71,39 @@ pub(in crate::command) enum PieceError {
         "it is no Sigstore bundle (`cosign sign --bundle`, `gh attestation download`), no DSSE envelope (`cosign download attestation`), and no signature of Notary Project"
     )]
     UnknownKind,
-    /// Its envelope can't be read.
+    /// It is a bundle that the policy can't read.
+    #[error("its bundle can't be read: {0}")]
+    Bundle(#[from] BundleError),
+    /// It is an envelope that the policy can't read.
     #[error("its envelope can't be read: {0}")]
     Envelope(#[from] EnvelopeError),
+    /// It is a signature of Notary Project that the policy can't read.
+    #[error("its signature can't be read: {0}")]
+    Notary(#[from] NotaryError),
     /// Something is missing in it, or can't be read. Holds what.
     #[error("its {0} can't be read")]
     Unreadable(&'static str),
+}
+
+/// Why a key doesn't verify a piece.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::command) enum UnverifiedError {
+    /// What the bundle lacks.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// What the envelope lacks.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// No key can have signed it.
+    #[error("it is a signature of Notary Project, which certificates make, and no key")]
+    ByCertificate,
 }
 
 impl Piece {
     /// Every piece in a file: one document, or several as JSON lines.
     pub(in crate::command) fn all_in(file: &[u8]) -> Result<Vec<Self>, PieceError> {
         if file.first() == Some(&COSE_SIGN1_TAG) {
-            return Ok(vec![Self::of_cose(file)?]);
+            return Ok(vec![Self::of_notary(COSE, file)?]);
         }
         let no_json = |why: String| PieceError::NotJson(cut(&why, 100));
         let text = str::from_utf8(file).map_err(|error| no_json(error.to_string()))?;
@@ -104,7 +121,7 @@ impl Piece {
         }
         let document: Option<Value> = serde_json::from_slice(bytes).ok();
         let data = document.as_ref().and_then(|document| decoded(document.get("data")?));
-        Ok(vec![Self::of_cose(&data.ok_or(PieceError::Unreadable("data"))?)?])
+        Ok(vec![Self::of_notary(COSE, &data.ok_or(PieceError::Unreadable("data"))?)?])
     }
 
     /// Its type.
@@ -130,46 +147,46 @@ impl Piece {
         &self.about
     }
 
-    /// Whether a key signed it; `manifest` is that of the image. None where no key can have: Notary Project signs by certificates.
-    pub(in crate::command) fn is_signed_by(&self, key: &PublicKey, manifest: &[u8]) -> Option<bool> {
+    /// Verifies that a key signed it, and that it is about the image with this digest.
+    pub(in crate::command) fn verify(&self, key: &PublicKey, digest: &str) -> Result<(), UnverifiedError> {
         match &self.signed {
-            Signed::Statement(envelope) => Some(envelope.verify(&[("", key)]).is_ok()),
-            Signed::Manifest(signature) => Some(key.verifies(&Message::of(&[manifest]), signature)),
-            Signed::Notary => None,
+            Signed::Bundle(bundle) => drop(bundle.verify_by_key(key, None, digest)?),
+            Signed::Envelope(envelope) => drop(envelope.verify(&[("--key", key)])?),
+            Signed::Notary => return Err(UnverifiedError::ByCertificate),
         }
+        Ok(())
     }
 
     fn of_json(text: &str) -> Result<Self, PieceError> {
-        within_bounds(text.len())?;
+        if text.len() > MAX_BYTES {
+            return Err(PieceError::TooLarge(text.len()));
+        }
         let document: Value =
             spelling::from_str(text).map_err(|error| PieceError::NotJson(cut(&error.to_string(), 100)))?;
         let own_type = document.get("mediaType").and_then(Value::as_str).filter(|own| own.starts_with(BUNDLE));
-        let envelope = document.get("dsseEnvelope");
         let has = |key| document.get(key).is_some();
-        let piece = |media_type: &str, bytes: &str, (signed, about)| Self {
-            media_type: media_type.to_owned(),
-            bytes: bytes.as_bytes().to_owned(),
-            signed,
-            about,
-        };
-        match (own_type, envelope) {
-            (Some(own), Some(envelope)) => Ok(piece(own, text, statement(envelope)?)),
-            (Some(own), None) => Ok(piece(own, text, message(&document)?)),
-            (None, Some(envelope)) => Ok(piece(ENVELOPE, &envelope.to_string(), statement(envelope)?)),
-            (None, None) if has("payloadType") => Ok(piece(ENVELOPE, text, statement(&document)?)),
-            (None, None) if has("protected") && has("signature") => {
-                let payload = document.get("payload").and_then(decoded);
-                Ok(piece(JWS, text, (Signed::Notary, vec![target(payload)?])))
+        match (own_type, document.get("dsseEnvelope")) {
+            (Some(own), envelope) => {
+                let signed = Signed::Bundle(Box::new(Bundle::read(&document)?));
+                let about = envelope.map_or_else(|| signed_digest(&document), subjects)?;
+                Ok(Self { media_type: own.to_owned(), bytes: text.as_bytes().to_owned(), signed, about })
             }
-            _ => Err(PieceError::UnknownKind),
+            (None, Some(envelope)) => Self::of_envelope(envelope, &envelope.to_string()),
+            (None, None) if has("payloadType") => Self::of_envelope(&document, text),
+            (None, None) if has("protected") && has("signature") => Self::of_notary(JWS, text.as_bytes()),
+            (None, None) => Err(PieceError::UnknownKind),
         }
     }
 
-    fn of_cose(bytes: &[u8]) -> Result<Self, PieceError> {
-        within_bounds(bytes.len())?;
-        let envelope = CoseSign1::from_tagged_slice(bytes).map_err(|_| PieceError::Unreadable("COSE_Sign1"))?;
-        let about = vec![target(envelope.payload)?];
-        Ok(Self { media_type: COSE.to_owned(), bytes: bytes.to_owned(), signed: Signed::Notary, about })
+    fn of_envelope(envelope: &Value, text: &str) -> Result<Self, PieceError> {
+        let signed = Signed::Envelope(Envelope::read(envelope)?);
+        let about = subjects(envelope)?;
+        Ok(Self { media_type: ENVELOPE.to_owned(), bytes: text.as_bytes().to_owned(), signed, about })
+    }
+
+    fn of_notary(media_type: &str, bytes: &[u8]) -> Result<Self, PieceError> {
+        let about = vec![NotaryEnvelope::read(media_type, bytes)?.claims().digest.to_owned()];
+        Ok(Self { media_type: media_type.to_owned(), bytes: bytes.to_owned(), signed: Signed::Notary, about })
     }
 }
 
@@ -184,37 +201,20 @@ pub(super) fn may_hold_evidence(artifact_type: Option<&str>) -> bool {
     artifact_type.is_none_or(|own| is_evidence(own) || [NOTARY_ARTIFACT, EMPTY].contains(&own))
 }
 
-fn within_bounds(bytes: usize) -> Result<(), PieceError> {
-    if bytes > MAX_BYTES { Err(PieceError::TooLarge(bytes)) } else { Ok(()) }
-}
-
-/// The statement of an envelope, and the digests of its subjects.
-fn statement(document: &Value) -> Result<(Signed, Vec<String>), PieceError> {
-    let envelope = Envelope::read(document)?;
-    let payload = document.get("payload").and_then(decoded);
-    let statement = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload).ok());
+/// The digests of the subjects of an envelope's statement.
+fn subjects(envelope: &Value) -> Result<Vec<String>, PieceError> {
+    let payload = envelope.get("payload").and_then(decoded);
+    let statement: Option<Value> = payload.and_then(|payload| serde_json::from_slice(&payload).ok());
     let subjects = statement.as_ref().and_then(|statement| statement.get("subject")?.as_array());
-    let subjects = subjects.ok_or(PieceError::Unreadable("statement"))?.iter();
     let digest = |subject: &Value| Some(format!("sha256:{}", subject.pointer("/digest/sha256")?.as_str()?));
-    Ok((Signed::Statement(envelope), subjects.filter_map(digest).collect()))
+    Ok(subjects.ok_or(PieceError::Unreadable("statement"))?.iter().filter_map(digest).collect())
 }
 
-/// The signature of a bundle that has no envelope, and the digest of what is signed.
-fn message(bundle: &Value) -> Result<(Signed, Vec<String>), PieceError> {
-    let signature = bundle.pointer("/messageSignature/signature").and_then(decoded);
-    let digest = bundle.pointer("/messageSignature/messageDigest");
-    let is_sha256 = |digest: &&Value| digest.get("algorithm").is_some_and(|own| own == "SHA2_256");
-    let digest = digest.filter(is_sha256).and_then(|digest| decoded(digest.get("digest")?));
-    let (signature, digest) = signature.zip(digest).ok_or(PieceError::Unreadable("messageSignature"))?;
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok((Signed::Manifest(signature), vec![format!("sha256:{hex}")]))
-}
-
-/// The digest of what Notary Project's payload is about.
-fn target(payload: Option<Vec<u8>>) -> Result<String, PieceError> {
-    let payload: Option<Value> = payload.and_then(|payload| serde_json::from_slice(&payload).ok());
-    let digest = payload.as_ref().and_then(|payload| payload.pointer("/targetArtifact/digest")?.as_str());
-    digest.map(str::to_owned).ok_or(PieceError::Unreadable("payload"))
+/// The digest that a bundle without an envelope has a signature of.
+fn signed_digest(bundle: &Value) -> Result<Vec<String>, PieceError> {
+    let digest = bundle.pointer("/messageSignature/messageDigest/digest").and_then(decoded);
+    let hex = |digest: Vec<u8>| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    digest.map(|digest| vec![format!("sha256:{}", hex(digest))]).ok_or(PieceError::Unreadable("messageDigest"))
 }
 
 /// The bytes of base64, the standard or the URL-safe one.
