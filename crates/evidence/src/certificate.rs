@@ -275,7 +275,7 @@ impl Certificate {
     }
 
     /// Whether it is its own issuer by name.
-    fn is_self_issued(&self) -> bool {
+    pub(crate) fn is_self_issued(&self) -> bool {
         self.content.issuer() == self.content.subject()
     }
 }

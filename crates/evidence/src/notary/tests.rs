@@ -454,6 +454,12 @@ fn what_an_envelope_is_refused_for() {
         Draft { chain: vec![signer(), middle()], ..draft() }.found(&trusting(&[middle().made()]), NOON),
         Err(NotaryError::Incomplete(subject("middle")))
     );
+    // Of a root that isn't the trusted one, the signature counts.
+    let forged = CertificateDraft::authority("top", 6, "top", 9);
+    assert_eq!(
+        Draft { chain: vec![signer(), middle(), forged], ..draft() }.found(&trusting(&[middle().made()]), NOON),
+        Err(NotaryError::Incomplete(subject("top")))
+    );
     let misspelt = json!({"targetArtifact": {"mediaType": "a/b", "digest": DIGEST, "Digest": "x", "size": 1}});
     let refused = with_payload(misspelt).found(&trust, NOON);
     assert!(
