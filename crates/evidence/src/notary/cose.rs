@@ -191,6 +191,10 @@ impl<'a> Items<'a> {
         }
     }
 
+    fn string(&mut self, length: usize) -> Result<&'a str, NotaryError> {
+        std::str::from_utf8(self.take(length)?).map_err(|_| NotaryError::Cbor)
+    }
+
     fn text(&mut self) -> Result<&'a str, NotaryError> {
         match self.label()? {
             Label::Text(text) => Ok(text),
@@ -212,9 +216,7 @@ impl<'a> Items<'a> {
             Header::Negative(number) => {
                 i64::try_from(number).map(|number| Label::Number(!number)).map_err(|_| NotaryError::Cbor)
             }
-            Header::Text(Some(length)) => {
-                std::str::from_utf8(self.take(length)?).map(Label::Text).map_err(|_| NotaryError::Cbor)
-            }
+            Header::Text(Some(length)) => Ok(Label::Text(self.string(length)?)),
             _ => Err(NotaryError::Cbor),
         }
     }
@@ -251,7 +253,8 @@ impl<'a> Items<'a> {
         while let Some(fewer) = left.checked_sub(1) {
             let inside = match self.header()? {
                 Header::Positive(_) | Header::Negative(_) | Header::Float(_) | Header::Simple(_) => Some(0),
-                Header::Bytes(Some(length)) | Header::Text(Some(length)) => self.take(length).ok().map(|_| 0),
+                Header::Bytes(Some(length)) => self.take(length).ok().map(|_| 0),
+                Header::Text(Some(length)) => self.string(length).ok().map(|_| 0),
                 Header::Tag(_) => Some(1),
                 Header::Array(Some(length)) => Some(length),
                 Header::Map(Some(length)) => length.checked_mul(2),

@@ -715,7 +715,9 @@ fn a_cose_is_as_its_specification_has_it() {
         (with(text(SIGNING_SCHEME), text("notary.x509")), NotaryError::Cbor),
         (with(bytes(b"key"), simple()), NotaryError::Cbor),
         (with(header(Header::Positive(u64::MAX)), simple()), NotaryError::Cbor),
+        // Text that is no UTF-8, as a label and as a value that nobody reads.
         (with(vec![0x61, 0xff], simple()), NotaryError::Cbor),
+        (with(text("other"), vec![0x61, 0xff]), NotaryError::Cbor),
         (expiring(number(NOON.0 + 9)), NotaryError::Missing(EXPIRY)),
         (expiring(tagged(0, text("2030-01-01T00:00:00Z"))), NotaryError::Missing(EXPIRY)),
         (expiring(tagged(1, header(Header::Float(1.9e9)))), NotaryError::Missing(EXPIRY)),
