@@ -168,7 +168,7 @@ impl Envelope {
             return Err(NotaryError::Signature);
         }
         let (earliest, latest, signed_at) = self.time(trust, now)?;
-        self.check_chain(earliest, latest)?;
+        self.check_chain(trust.roots, earliest, latest)?;
         Ok(Signed { subject: self.leaf.subject(), signed_at })
     }
 
@@ -200,9 +200,10 @@ impl Envelope {
     }
 
     /// The envelope has the whole chain in order, and nothing else.
-    fn check_chain(&self, earliest: Timestamp, latest: Timestamp) -> Result<(), NotaryError> {
+    fn check_chain(&self, roots: &[Certificate], earliest: Timestamp, latest: Timestamp) -> Result<(), NotaryError> {
         let root = self.last();
-        if !root.is_self_signed() {
+        // A trusted root's signature on itself proves nothing more.
+        if !root.is_self_issued() || !(roots.contains(root) || root.is_self_signed()) {
             return Err(NotaryError::Incomplete(root.name()));
         }
         let path = chain(&self.leaf, &self.issuers, std::slice::from_ref(root), earliest, Usage::NotaryCodeSigning)?;
