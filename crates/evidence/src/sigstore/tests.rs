@@ -372,27 +372,29 @@ fn version_0_1_has_promises_without_proofs() {
     assert_eq!(verify(&bundle).unwrap().times, [Timestamp(NOON.0 + 1)]);
 }
 
+/// With a timestamp beside the log's promise.
+fn stamped(draft: Draft) -> Draft {
+    let signature = draft.json()["dsseEnvelope"]["signatures"][0]["sig"].take();
+    Draft { timestamp: crate::dsse::decode_base64(signature.as_str().unwrap()), ..draft }
+}
+
 #[test]
 fn each_time_is_proven_and_looked_at() {
-    let signature = |bundle: &Value| {
-        let text = bundle["dsseEnvelope"]["signatures"][0]["sig"].as_str().unwrap().to_owned();
-        crate::dsse::decode_base64(&text).unwrap()
-    };
-    let stamped = Draft { timestamp: Some(signature(&attestation().json())), ..attestation() };
-    assert_eq!(verify(&stamped.json()).unwrap().times, [NOON, Timestamp(NOON.0 + 1)]);
+    let both = stamped(attestation()).json();
+    assert_eq!(verify(&both).unwrap().times, [NOON, Timestamp(NOON.0 + 1)]);
 
+    // The timestamp is in the certificate's validity, the promise is not.
     let late = NOON.0 + 1_800;
-    let short = Draft {
-        certificate: Some(certificate().valid(NOON.0 - 60, NOON.0 + 60)),
-        integrated_time: late,
-        ..attestation()
-    };
-    let stamped = Draft { timestamp: Some(signature(&short.json())), ..short };
-    let error = verify(&stamped.json()).unwrap_err();
-    assert!(
-        matches!(error, BundleError::Untrusted(at, ChainError::NotValid { .. }) if at.0 == late),
-        "the timestamp is in the certificate's validity, the promise is not: {error:?}"
-    );
+    let short = Some(certificate().valid(NOON.0 - 60, NOON.0 + 60));
+    let short = stamped(Draft { certificate: short, integrated_time: late, ..attestation() });
+    let error = verify(&short.json()).unwrap_err();
+    assert!(matches!(error, BundleError::Untrusted(at, ChainError::NotValid { .. }) if at.0 == late), "{error:?}");
+
+    // The authority is trusted until the timestamp.
+    let mut root = trust_root();
+    Set("/certificateAuthorities/0/validFor/end", json!(NOON.to_string())).apply(&mut root);
+    let verified = Bundle::read(&both).unwrap().verify_by_root(&read_root(&root), &digest_of(ARTIFACT));
+    assert_eq!(verified, Err(BundleError::NoAuthority(Timestamp(NOON.0 + 1))));
 }
 
 /// What makes a bundle one that is refused.
@@ -543,6 +545,7 @@ fn trust_ends_with_its_root() {
     let other_key = json!(base64(key_info(OTHER)));
     let other_ed25519 = json!(base64(ed25519_key_info(OTHER)));
     let other_root = CertificateDraft::authority("root", OTHER, "root", OTHER);
+    let expired = CertificateDraft::authority("above", OTHER, "above", OTHER).valid(NOON.0 - 60, NOON.0);
     let (subject, issuer) = ("serial number 03".to_owned(), "CN=root,O=Team\\, Inc.".to_owned());
     let ended = json!("2023-11-14T22:13:19Z");
     let not_signed = BundleError::Entry(EntryError::Checkpoint(CheckpointError::Signature));
@@ -554,6 +557,11 @@ fn trust_ends_with_its_root() {
         (attestation_v2(), Set("/tlogs/1/publicKey/validFor/end", ended.clone()), log_ended(NOON)),
         (attestation(), Set("/certificateAuthorities/0/validFor/end", ended.clone()), BundleError::NoAuthority(at)),
         (attestation(), Remove("/certificateAuthorities"), BundleError::NoAuthority(at)),
+        (
+            attestation(),
+            Set("/certificateAuthorities/0/certChain/certificates/-", json!({ "rawBytes": base64(expired.der()) })),
+            BundleError::NoAuthority(at),
+        ),
         (
             attestation(),
             Set("/certificateAuthorities/0/certChain/certificates/0/rawBytes", json!(base64(other_root.der()))),
