@@ -214,12 +214,16 @@ impl Repository {
         })
     }
 
-    /// Puts documents beside the image, by their types and bytes: each as the configuration of an artifact that refers to it, which
-    /// the index at the tag lists. The same documents are the same artifacts, so that putting them there again changes nothing.
+    /// Puts documents beside the image, by their types and bytes: each as the configuration of an artifact of this type that refers to
+    /// it, which the index at the tag lists. The same documents are the same artifacts, so that putting them there again changes nothing.
     ///
     /// # Errors
     /// The registry doesn't take them, what stands at the tag is no index, or others write it all the time.
-    pub fn attach(&self, documents: &[(String, Vec<u8>)]) -> Result<Vec<Attached>, RepositoryError> {
+    pub fn attach(
+        &self,
+        artifact_type: &str,
+        documents: &[(String, Vec<u8>)],
+    ) -> Result<Vec<Attached>, RepositoryError> {
         self.runtime.block_on(async {
             // Nothing is pushed where it couldn't be listed.
             let before = self.index().await?;
@@ -230,7 +234,7 @@ impl Repository {
             self.push_document(EMPTY).await?;
             let mut entries = Vec::new();
             for (media_type, bytes) in documents {
-                entries.push(self.push_artifact(media_type, bytes).await?);
+                entries.push(self.push_artifact(artifact_type, media_type, bytes).await?);
             }
             self.list(&entries).await?;
             let attached = |entry: Descriptor| Attached { is_new: !is_listed(&entry.digest), digest: entry.digest };
@@ -239,19 +243,24 @@ impl Repository {
     }
 
     /// Pushes an artifact with a document as its configuration, and returns its entry of an index.
-    async fn push_artifact(&self, media_type: &str, document: &[u8]) -> Result<Descriptor, RepositoryError> {
+    async fn push_artifact(
+        &self,
+        artifact_type: &str,
+        media_type: &str,
+        document: &[u8],
+    ) -> Result<Descriptor, RepositoryError> {
         self.push_document(document).await?;
         let artifact = NewArtifact {
             schema_version: 2,
             media_type: OCI_IMAGE_MEDIA_TYPE,
-            artifact_type: media_type,
+            artifact_type,
             config: Descriptor::of(media_type, document),
             layers: [Descriptor::of(EMPTY_MEDIA_TYPE, EMPTY)],
             subject: &self.subject,
         };
         let bytes = serde_json::to_vec(&artifact).map_err(RepositoryError::unreadable("the artifact"))?;
         let mut entry = Descriptor::of(OCI_IMAGE_MEDIA_TYPE, &bytes);
-        entry.artifact_type = Some(media_type.to_owned());
+        entry.artifact_type = Some(artifact_type.to_owned());
         self.push_manifest(&entry.digest, bytes, OCI_IMAGE_MEDIA_TYPE).await?;
         Ok(entry)
     }

@@ -10,7 +10,7 @@ use image_admission_module_host::repository::{Repository, RepositoryError};
 use image_admission_untrusted::message::join_at_most;
 use serde::Serialize;
 
-use super::evidence::{Piece, PieceError, UnverifiedError, beside};
+use super::evidence::{ARTIFACT_TYPE, Piece, PieceError, UnverifiedError, beside};
 use super::output::{json, yaml};
 use super::terminal::{in_one_line, without_commands};
 use super::{Ending, warn};
@@ -171,7 +171,7 @@ impl Attach {
             }
         }
         let documents: Vec<_> = given.iter().map(|given| given.piece.configuration()).collect();
-        let attached = repository.attach(&documents)?;
+        let attached = repository.attach(ARTIFACT_TYPE, &documents)?;
         report.evidence.extend(given.into_iter().zip(documents).zip(attached).map(|((given, document), attached)| {
             Entry { source: given.source, media_type: document.0, artifact: attached.digest, attached: attached.is_new }
         }));

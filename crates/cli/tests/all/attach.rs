@@ -22,6 +22,7 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
+const EVIDENCE: &str = "application/vnd.image-admission.evidence.v1+json";
 const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
 /// The image of every file in `e2e-tests/forms`.
@@ -98,7 +99,7 @@ impl World {
         index["manifests"].as_array().unwrap().clone()
     }
 
-    /// The configurations of what refers to an image, with their types, as a host of policies hands them out.
+    /// The evidence beside an image with its types, as the policy finds it and a host hands it out.
     fn seen(&self, digest: &str) -> Vec<(String, Value)> {
         let host = Live::new(&LiveOptions::default()).unwrap();
         let tag = self.image(&digest.replace(':', "-"));
@@ -107,13 +108,15 @@ impl World {
         let answer: Value =
             serde_json::from_slice(&host.answer(&Request::OciManifestDigest { image: tag }).unwrap()).unwrap();
         assert!(index.is_proven(answer["digest"].as_str().unwrap()), "the policy believes no other index");
-        let documents = index.entries().iter().map(|entry| {
+        let evidence = index.entries().iter().filter(|entry| entry.artifact_type() == Some(EVIDENCE));
+        let documents = evidence.map(|entry| {
             let image = self.image(entry.digest());
             let answer: Value =
                 serde_json::from_slice(&host.answer(&Request::OciManifestAndConfig { image }).unwrap()).unwrap();
             let manifest = &answer["manifest"];
             assert_eq!(manifest["subject"]["digest"], digest);
-            (manifest["artifactType"].as_str().unwrap().to_owned(), answer["config"].clone())
+            assert_eq!(manifest["artifactType"], EVIDENCE);
+            (manifest["config"]["mediaType"].as_str().unwrap().to_owned(), answer["config"].clone())
         });
         documents.collect()
     }
@@ -177,7 +180,7 @@ fn each_kind_becomes_a_configuration_that_hosts_hand_out() {
             );
             let manifest = world.registry.read(artifact).unwrap();
             let listed =
-                json!({"mediaType": MANIFEST, "digest": artifact, "size": manifest.len(), "artifactType": media_type});
+                json!({"mediaType": MANIFEST, "digest": artifact, "size": manifest.len(), "artifactType": EVIDENCE});
             assert_eq!(world.listed(IMAGE), [listed]);
             let manifest: Value = serde_json::from_slice(&manifest).unwrap();
             assert_eq!(manifest["layers"], json!([{"mediaType": EMPTY, "digest": digest_of(b"{}"), "size": 2}]));
@@ -279,7 +282,7 @@ fn what_is_wrong_is_told_and_nothing_is_pushed() {
         ("text", b"evidence".to_vec(), &[], "`evidence`: it is neither JSON nor a COSE_Sign1: ".to_owned()),
         (
             "cut off",
-            bundle(IMAGE)[..200].as_bytes().to_owned(),
+            bundle(IMAGE).as_bytes()[..200].to_owned(),
             &[],
             "`evidence`: it is neither JSON nor a COSE_Sign1: ".to_owned(),
         ),

@@ -17,6 +17,10 @@ use serde_json::{Value, json};
 /// The most bytes of a piece.
 pub(in crate::command) const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
 
+/// The type of an artifact whose configuration is a piece. It is a type of its own: tools that look for their signatures would take the
+/// copy for one without a layer.
+pub(in crate::command) const ARTIFACT_TYPE: &str = "application/vnd.image-admission.evidence.v1+json";
+
 /// How the types of Sigstore's bundles begin, of every version.
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
@@ -198,7 +202,7 @@ pub(super) fn is_evidence(media_type: &str) -> bool {
 /// Whether artifacts of this type may hold evidence. Those without a type may, and so may those that cosign 2 lists with the type of
 /// an empty configuration.
 pub(super) fn may_hold_evidence(artifact_type: Option<&str>) -> bool {
-    artifact_type.is_none_or(|own| is_evidence(own) || [NOTARY_ARTIFACT, EMPTY].contains(&own))
+    artifact_type.is_none_or(|own| is_evidence(own) || [ARTIFACT_TYPE, NOTARY_ARTIFACT, EMPTY].contains(&own))
 }
 
 /// The digests of the subjects of an envelope's statement.
