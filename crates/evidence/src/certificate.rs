@@ -403,14 +403,24 @@ impl Usage {
 }
 
 fn check_any(certificate: &Certificate, at: Timestamp) -> Result<(), ChainError> {
-    if !certificate.is_valid_at(at) {
-        return Err(ChainError::not_valid(certificate, at));
-    }
+    check_valid(certificate, at)?;
     let mut extensions = certificate.content.extensions().into_iter().flatten();
     match extensions.find(|extension| extension.critical && !KNOWN.contains(&extension.extn_id)) {
         Some(extension) => Err(ChainError::CriticalExtension(certificate.name(), extension.extn_id)),
         None => Ok(()),
     }
+}
+
+pub(crate) fn check_valid(certificate: &Certificate, at: Timestamp) -> Result<(), ChainError> {
+    if certificate.is_valid_at(at) {
+        return Ok(());
+    }
+    Err(ChainError::NotValid {
+        subject: certificate.name(),
+        from: certificate.valid_from(),
+        until: certificate.valid_until(),
+        at,
+    })
 }
 
 fn check_leaf(leaf: &Certificate, usage: Usage) -> Result<(), ChainError> {
@@ -575,17 +585,6 @@ pub enum ChainError {
     TooLong,
     /// Too many issuers of the same name were tried.
     TooManySignatures,
-}
-
-impl ChainError {
-    pub(crate) fn not_valid(certificate: &Certificate, at: Timestamp) -> Self {
-        Self::NotValid {
-            subject: certificate.name(),
-            from: certificate.valid_from(),
-            until: certificate.valid_until(),
-            at,
-        }
-    }
 }
 
 impl fmt::Display for ChainError {
