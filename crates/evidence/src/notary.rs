@@ -26,7 +26,7 @@ use rsa::traits::PublicKeyParts as _;
 use serde::Deserialize;
 use spki::ObjectIdentifier;
 
-use crate::certificate::{Certificate, CertificateError, ChainError, MAX_CHAIN, Usage, chain};
+use crate::certificate::{Certificate, CertificateError, ChainError, MAX_CHAIN, Usage, chain, check_valid};
 use crate::key::{Hash, Message, PublicKey, Scheme};
 use crate::timestamp::{Authority, TimestampError, stamp};
 
@@ -168,7 +168,7 @@ impl Envelope {
             return Err(NotaryError::Signature);
         }
         let (earliest, latest, signed_at) = self.time(trust, now)?;
-        self.check_chain(earliest, latest)?;
+        self.check_chain(trust.roots, earliest, latest)?;
         Ok(Signed { subject: self.leaf.subject(), signed_at })
     }
 
@@ -200,19 +200,17 @@ impl Envelope {
     }
 
     /// The envelope has the whole chain in order, and nothing else.
-    fn check_chain(&self, earliest: Timestamp, latest: Timestamp) -> Result<(), NotaryError> {
+    fn check_chain(&self, roots: &[Certificate], earliest: Timestamp, latest: Timestamp) -> Result<(), NotaryError> {
         let root = self.last();
-        if !root.is_self_signed() {
+        // A trusted root's signature on itself proves nothing more.
+        if !root.is_self_issued() || !(roots.contains(root) || root.is_self_signed()) {
             return Err(NotaryError::Incomplete(root.name()));
         }
         let path = chain(&self.leaf, &self.issuers, std::slice::from_ref(root), earliest, Usage::NotaryCodeSigning)?;
         if !path.into_iter().eq(self.certificates()) {
             return Err(NotaryError::Order);
         }
-        match self.certificates().find(|certificate| !certificate.is_valid_at(latest)) {
-            Some(certificate) => Err(ChainError::not_valid(certificate, latest).into()),
-            None => Ok(()),
-        }
+        Ok(self.certificates().try_for_each(|certificate| check_valid(certificate, latest))?)
     }
 
     /// The specification's requirements on certificates, beyond those on every chain.

@@ -11,8 +11,7 @@ use crate::key::tests::{base64, p256_signer};
 use crate::timestamp::tests as timestamps;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use minicbor::Encoder;
-use minicbor::data::Tag;
+use ciborium_ll::{Encoder, Header};
 use p256::ecdsa::signature::Signer as _;
 use serde_json::{Value, json};
 
@@ -238,6 +237,36 @@ fn subject(name: &str) -> String {
     format!(r"CN={name},O=Team\, Inc.")
 }
 
+fn header(header: Header) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    Encoder::from(&mut encoded).push(header).unwrap();
+    encoded
+}
+
+fn number(number: i64) -> Vec<u8> {
+    header(match u64::try_from(number) {
+        Ok(number) => Header::Positive(number),
+        Err(_) => Header::Negative(number.unsigned_abs() - 1),
+    })
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [header(Header::Text(Some(text.len()))), text.as_bytes().to_vec()].concat()
+}
+
+fn bytes(bytes: &[u8]) -> Vec<u8> {
+    [header(Header::Bytes(Some(bytes.len()))), bytes.to_vec()].concat()
+}
+
+fn array(items: &[Vec<u8>]) -> Vec<u8> {
+    [header(Header::Array(Some(items.len()))), items.concat()].concat()
+}
+
+/// Of labels with their values.
+fn map(entries: &[Vec<u8>]) -> Vec<u8> {
+    [header(Header::Map(Some(entries.len()))), entries.concat()].concat()
+}
+
 /// An envelope to be, in either format.
 #[derive(Clone)]
 struct Draft {
@@ -319,46 +348,34 @@ impl Draft {
     }
 
     fn cose(&self) -> Vec<u8> {
-        self.cose_with(|_| {}, 0)
+        self.cose_with(&[])
     }
 
-    /// With more protected headers, as many as are said.
-    fn cose_with(&self, more: impl Fn(&mut Encoder<Vec<u8>>), count: u64) -> Vec<u8> {
-        let mut protected = Encoder::new(Vec::new());
-        protected.map(4 + self.times.len() as u64 + count).unwrap();
-        protected.i64(1).unwrap().i64(self.algorithm.1).unwrap();
-        protected.i64(2).unwrap().array(self.critical.len() as u64).unwrap();
-        for name in &self.critical {
-            protected.str(name).unwrap();
-        }
-        protected.i64(3).unwrap().str(self.content_type).unwrap();
-        protected.str(SIGNING_SCHEME).unwrap().str(self.scheme).unwrap();
-        for (name, time) in &self.times {
-            protected.str(name).unwrap().tag(Tag::new(1)).unwrap().i64(time.0).unwrap();
-        }
-        more(&mut protected);
-        self.cose_around(&protected.into_writer())
+    /// With more protected headers, each with its value behind it.
+    fn cose_with(&self, more: &[Vec<u8>]) -> Vec<u8> {
+        let critical: Vec<_> = self.critical.iter().map(|name| text(name)).collect();
+        let mut protected = vec![
+            [number(1), number(self.algorithm.1)].concat(),
+            [number(2), array(&critical)].concat(),
+            [number(3), text(self.content_type)].concat(),
+            [text(SIGNING_SCHEME), text(self.scheme)].concat(),
+        ];
+        protected.extend(
+            self.times.iter().map(|(name, time)| [text(name), header(Header::Tag(1)), number(time.0)].concat()),
+        );
+        protected.extend_from_slice(more);
+        self.cose_around(&map(&protected))
     }
 
     fn cose_around(&self, protected: &[u8]) -> Vec<u8> {
         let payload = self.payload.to_string().into_bytes();
-        let mut signed = Encoder::new(Vec::new());
-        signed.array(4).unwrap().str("Signature1").unwrap().bytes(protected).unwrap();
-        signed.bytes(&[]).unwrap().bytes(&payload).unwrap();
-        let signature = self.sign(&signed.into_writer());
+        let signature = self.sign(&array(&[text("Signature1"), bytes(protected), bytes(&[]), bytes(&payload)]));
+        let chain: Vec<_> = self.chain.iter().map(|certificate| bytes(&certificate.der())).collect();
+        let mut unprotected = vec![[number(33), array(&chain)].concat()];
         let token = self.token(&signature);
-        let mut envelope = Encoder::new(Vec::new());
-        envelope.tag(Tag::new(18)).unwrap().array(4).unwrap().bytes(protected).unwrap();
-        envelope.map(1 + u64::from(token.is_some())).unwrap();
-        envelope.i64(33).unwrap().array(self.chain.len() as u64).unwrap();
-        for certificate in &self.chain {
-            envelope.bytes(&certificate.der()).unwrap();
-        }
-        if let Some(token) = token {
-            envelope.str("io.cncf.notary.timestampSignature").unwrap().bytes(&token).unwrap();
-        }
-        envelope.bytes(&payload).unwrap().bytes(&signature).unwrap();
-        envelope.into_writer()
+        unprotected.extend(token.map(|token| [text("io.cncf.notary.timestampSignature"), bytes(&token)].concat()));
+        let parts = [bytes(protected), map(&unprotected), bytes(&payload), bytes(&signature)];
+        [header(Header::Tag(18)), array(&parts)].concat()
     }
 
     /// What is found in either format, which must be the same.
@@ -453,6 +470,12 @@ fn what_an_envelope_is_refused_for() {
     assert_eq!(
         Draft { chain: vec![signer(), middle()], ..draft() }.found(&trusting(&[middle().made()]), NOON),
         Err(NotaryError::Incomplete(subject("middle")))
+    );
+    // Of a root that isn't the trusted one, the signature counts.
+    let forged = CertificateDraft::authority("top", 6, "top", 9);
+    assert_eq!(
+        Draft { chain: vec![signer(), middle(), forged], ..draft() }.found(&trusting(&[middle().made()]), NOON),
+        Err(NotaryError::Incomplete(subject("top")))
     );
     let misspelt = json!({"targetArtifact": {"mediaType": "a/b", "digest": DIGEST, "Digest": "x", "size": 1}});
     let refused = with_payload(misspelt).found(&trust, NOON);
@@ -653,63 +676,57 @@ fn a_jws_is_as_its_specification_has_it() {
 fn a_cose_is_as_its_specification_has_it() {
     let whole = draft().cose();
     let roots = [top().made()];
-    let more = |more: fn(&mut Encoder<Vec<u8>>)| draft().cose_with(more, 1);
+    let with = |label: Vec<u8>, value: Vec<u8>| draft().cose_with(&[[label, value].concat()]);
     let verified = |bytes: &[u8]| verified(COSE, bytes, &trusting(&roots), NOON).map(|_| ());
     assert_eq!(verified(&whole), Ok(()));
     // Other headers may have any form.
-    assert_eq!(
-        verified(&more(|header| {
-            header
-                .str("other")
-                .unwrap()
-                .array(2)
-                .unwrap()
-                .map(1)
-                .unwrap()
-                .i8(1)
-                .unwrap()
-                .f64(1.5)
-                .unwrap()
-                .null()
-                .unwrap();
-        })),
-        Ok(())
-    );
-    let timed = |value: fn(&mut Encoder<Vec<u8>>)| {
-        let header = move |header: &mut Encoder<Vec<u8>>| {
-            header.str(EXPIRY).unwrap();
-            value(header);
-        };
-        Draft { critical: vec![SIGNING_SCHEME, EXPIRY], ..draft() }.cose_with(header, 1)
+    let simple = || header(Header::Simple(22));
+    let float = || header(Header::Float(1.5));
+    let nested =
+        array(&[map(&[[number(1), float()].concat()]), header(Header::Tag(9)), bytes(b"a"), text("b"), simple()]);
+    // The tag belongs to what follows it, so there are four.
+    let nested = [&header(Header::Array(Some(4))), &nested[1..]].concat();
+    assert_eq!(verified(&with(text("other"), nested)), Ok(()));
+    assert_eq!(verified(&with(number(-99), number(i64::MIN))), Ok(()));
+    let expiring = |value: Vec<u8>| {
+        Draft { critical: vec![SIGNING_SCHEME, EXPIRY], ..draft() }.cose_with(&[[text(EXPIRY), value].concat()])
     };
+    let tagged = |tag, value: Vec<u8>| [header(Header::Tag(tag)), value].concat();
+    assert_eq!(verified(&expiring(tagged(1, number(NOON.0 + 9)))), Ok(()));
     for (bytes, expected) in [
         (Vec::new(), NotaryError::Cbor),
         // Without its tag, with another one, and with more behind it.
         (whole[1..].to_vec(), NotaryError::Cbor),
         ([&[0xd1], &whole[1..]].concat(), NotaryError::Cbor),
-        ([&whole[..], &[0xf6]].concat(), NotaryError::Cbor),
-        (draft().cose_around(&[0xa0]), NotaryError::Cbor),
+        ([&whole[..], &simple()].concat(), NotaryError::Cbor),
+        (draft().cose_around(&map(&[])), NotaryError::Cbor),
         (draft().cose_around(&[]), NotaryError::Cbor),
-        (draft().cose_around(&[0xa0, 0xf6]), NotaryError::Cbor),
-        // An endless map, and a map of more than there is.
+        (draft().cose_around(&[map(&[]), simple()].concat()), NotaryError::Cbor),
+        // An endless map, and maps, arrays and strings of more than there is.
         (draft().cose_around(&[0xbf, 0xff]), NotaryError::Cbor),
-        (draft().cose_around(&[0xbb, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), NotaryError::Cbor),
-        (more(|header| drop(header.i64(1).unwrap().i64(-7))), NotaryError::Cbor),
-        (more(|header| drop(header.str(SIGNING_SCHEME).unwrap().str("notary.x509"))), NotaryError::Cbor),
-        (more(|header| drop(header.bytes(b"key").unwrap().null())), NotaryError::Cbor),
-        (timed(|header| drop(header.i64(NOON.0 + 9))), NotaryError::Missing(EXPIRY)),
-        (
-            timed(|header| drop(header.tag(Tag::new(0)).unwrap().str("2030-01-01T00:00:00Z"))),
-            NotaryError::Missing(EXPIRY),
-        ),
-        (timed(|header| drop(header.tag(Tag::new(1)).unwrap().f64(1.9e9))), NotaryError::Missing(EXPIRY)),
-        (timed(|header| drop(header.null())), NotaryError::Missing(EXPIRY)),
+        (draft().cose_around(&header(Header::Map(Some(usize::MAX)))), NotaryError::Cbor),
+        (with(text("other"), header(Header::Map(Some(usize::MAX)))), NotaryError::Cbor),
+        (with(text("other"), header(Header::Array(Some(usize::MAX)))), NotaryError::Cbor),
+        (with(text("other"), header(Header::Bytes(Some(usize::MAX)))), NotaryError::Cbor),
+        (with(text("other"), header(Header::Array(None))), NotaryError::Cbor),
+        (with(text("other"), header(Header::Break)), NotaryError::Cbor),
+        // Labels that stand twice, that are neither a number nor text, and that are too large.
+        (with(number(1), number(-7)), NotaryError::Cbor),
+        (with(text(SIGNING_SCHEME), text("notary.x509")), NotaryError::Cbor),
+        (with(bytes(b"key"), simple()), NotaryError::Cbor),
+        (with(header(Header::Positive(u64::MAX)), simple()), NotaryError::Cbor),
+        // Text that is no UTF-8, as a label and as a value that nobody reads.
+        (with(vec![0x61, 0xff], simple()), NotaryError::Cbor),
+        (with(text("other"), vec![0x61, 0xff]), NotaryError::Cbor),
+        (expiring(number(NOON.0 + 9)), NotaryError::Missing(EXPIRY)),
+        (expiring(tagged(0, text("2030-01-01T00:00:00Z"))), NotaryError::Missing(EXPIRY)),
+        (expiring(tagged(1, header(Header::Float(1.9e9)))), NotaryError::Missing(EXPIRY)),
+        (expiring(simple()), NotaryError::Missing(EXPIRY)),
     ] {
         assert_eq!(verified(&bytes), Err(expected), "{bytes:02x?}");
     }
-    let mut numbered = Encoder::new(Vec::new());
-    numbered.map(1).unwrap().i64(2).unwrap().array(1).unwrap().i64(-99).unwrap();
-    assert_eq!(verified(&draft().cose_around(&numbered.into_writer())), Err(NotaryError::Critical("-99".to_owned())));
+    let numbered = map(&[[number(2), array(&[number(-99)])].concat()]);
+    assert_eq!(verified(&draft().cose_around(&numbered)), Err(NotaryError::Critical("-99".to_owned())));
 }
 
 #[test]
