@@ -148,7 +148,7 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
 	OPA_CASES="$$(cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
 
-# No module has the cases of sigstore-conformance: they are its commit's.
+# sigstore-conformance is fetched with git, since module proxies need not have it.
 SIGSTORE_CONFORMANCE ?= $(CURDIR)/target/sigstore-conformance
 SIGSTORE_CONFORMANCE_COMMIT := a73de4970176d258e0154c530b89d20b89444e4d
 EVIDENCE_MODULE = $(shell cd e2e-tests/evidence && go list -m -f '{{.Dir}}' github.com/$(1))

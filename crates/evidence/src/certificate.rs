@@ -597,17 +597,6 @@ pub enum ChainError {
     TooManySignatures,
 }
 
-impl ChainError {
-    pub(crate) fn not_valid(certificate: &Certificate, at: Timestamp) -> Self {
-        Self::NotValid {
-            subject: certificate.name(),
-            from: certificate.valid_from(),
-            until: certificate.valid_until(),
-            at,
-        }
-    }
-}
-
 impl fmt::Display for ChainError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -26,7 +26,7 @@ use rsa::traits::PublicKeyParts as _;
 use serde::Deserialize;
 use spki::ObjectIdentifier;
 
-use crate::certificate::{Certificate, CertificateError, ChainError, MAX_CHAIN, Usage, chain};
+use crate::certificate::{Certificate, CertificateError, ChainError, MAX_CHAIN, Usage, chain, check_valid};
 use crate::key::{Hash, Message, PublicKey, Scheme};
 use crate::timestamp::{Authority, TimestampError, stamp};
 
@@ -210,10 +210,7 @@ impl Envelope {
         if !path.into_iter().eq(self.certificates()) {
             return Err(NotaryError::Order);
         }
-        match self.certificates().find(|certificate| !certificate.is_valid_at(latest)) {
-            Some(certificate) => Err(ChainError::not_valid(certificate, latest).into()),
-            None => Ok(()),
-        }
+        Ok(self.certificates().try_for_each(|certificate| check_valid(certificate, latest))?)
     }
 
     /// The specification's requirements on certificates, beyond those on every chain.

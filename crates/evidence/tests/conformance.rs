@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use image_admission_evidence::certificate::ChainError;
 use image_admission_evidence::dsse::EnvelopeError;
 use image_admission_evidence::key::PublicKey;
 use image_admission_evidence::sigstore::{Bundle, BundleError, Identity, Signed, TrustRoot};
@@ -23,6 +24,9 @@ use sha2::{Digest as _, Sha256};
 /// What the suite asks for where a case doesn't say it.
 const IDENTITY: &str = "https://github.com/sigstore-conformance/extremely-dangerous-public-oidc-beacon/.github/workflows/extremely-dangerous-oidc-beacon.yml@refs/heads/main";
 const ISSUER: &str = "https://token.actions.githubusercontent.com";
+
+/// Where a bundle has its first timestamp.
+const TIMESTAMP: &str = "/verificationMaterial/timestampVerificationData/rfc3161Timestamps/0/signedTimestamp";
 
 /// Each case with what its author expects, and what was answered. `BLESS=1` writes it anew.
 const LEDGER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance.txt");
@@ -105,9 +109,14 @@ fn private_attestation() -> Real {
     }
 }
 
-/// An attestation that Rekor v2 logged, of the suite.
+/// An attestation that Rekor v2 logged.
 fn attestation_v2() -> Real {
-    let case = folder("SIGSTORE_CONFORMANCE").join("test/assets/bundle-verify/rekor2-dsse-happy-path");
+    of_suite("rekor2-dsse-happy-path")
+}
+
+/// A case of the suite that brings its own root, and is about the suite's artifact.
+fn of_suite(case: &str) -> Real {
+    let case = folder("SIGSTORE_CONFORMANCE").join("test/assets/bundle-verify").join(case);
     let read = |name| fs::read_to_string(case.join(name)).unwrap();
     Real {
         bundle: serde_json::from_str(&read("bundle.sigstore.json")).unwrap(),
@@ -165,6 +174,18 @@ fn bundles_of_each_instance() {
     }
 }
 
+/// The suite's case of a timestamp at another time has line breaks in its base64. It is refused for them, and without them for its
+/// time.
+#[test]
+#[ignore = "needs sigstore-conformance: make test-evidence"]
+fn a_timestamp_at_another_time() {
+    let mut real = of_suite("rekor2-timestamp-with-incorrect-time_fail");
+    let timestamp = real.bundle.pointer_mut(TIMESTAMP).unwrap();
+    *timestamp = timestamp.as_str().unwrap().replace('\n', "").into();
+    let error = real.verify().unwrap_err();
+    assert!(matches!(error, BundleError::Untrusted(_, ChainError::NotValid { .. })), "{error:?}");
+}
+
 /// What is changed: the last bit of base64 or of a number, or a letter of a text.
 fn spoil(value: &mut Value) {
     let text = value.as_str().unwrap();
@@ -186,7 +207,6 @@ fn spoil(value: &mut Value) {
 #[ignore = "needs sigstore-conformance, sigstore-go and gh: make test-evidence"]
 fn one_bit_of_a_bundle() {
     const ENTRY: &str = "/verificationMaterial/tlogEntries/0";
-    const TIMESTAMP: &str = "/verificationMaterial/timestampVerificationData/rfc3161Timestamps/0/signedTimestamp";
     let entry = |path: &str| format!("{ENTRY}{path}");
     let certificate = || "/verificationMaterial/certificate/rawBytes".to_owned();
     let signature = || "/dsseEnvelope/signatures/0/sig".to_owned();

@@ -1,5 +1,6 @@
-//! The test data of notation-go, Notary Project's own verifier, answered as its tests expect at the level `strict`. Its texts are not
-//! here: `NOTATION_GO` names the folder of its Go module, of version 1.3.2.
+//! The test data of notation-go, Notary Project's own verifier, answered as its tests expect at the level `strict`, and the tokens of
+//! its reader of timestamps, tspclient-go. Their texts are not here: `NOTATION_GO` and `TSPCLIENT_GO` name the folders of these Go
+//! modules, of the versions 1.3.2 and 1.0.0.
 //!
 //! Two things differ, and are in the table as they are here. Critical attributes of plugins reject, since there are no plugins. And a
 //! signature without a timestamp is good while its certificates are valid, though authorities of timestamps are trusted.
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use image_admission_evidence::certificate::Certificate;
 use image_admission_evidence::notary::{COSE, Envelope, JWS, NotaryError, Store, Trust, TrustedIdentity};
+use image_admission_evidence::timestamp::{Authority, verify};
 use image_admission_untrusted::time::Timestamp;
 
 const NOW: &str = "2026-11-01T00:00:00Z";
@@ -110,6 +112,43 @@ fn timestamps_are_answered_as_by_notation() {
     }
 }
 
+#[test]
+#[ignore = "needs the Go module tspclient-go: TSPCLIENT_GO"]
+fn tokens_are_answered_as_by_notation() {
+    let folder = PathBuf::from(std::env::var_os("TSPCLIENT_GO").unwrap()).join("testdata");
+    let roots = certificates(&fs::read(folder.join("GlobalSignRootCA.crt")).unwrap());
+    let authority = Authority { roots, ..Authority::default() };
+    let attribute = "the timestamp's signed attribute `1.2.840.113549.1.9.16.2.47`";
+    let broken = "the timestamp is no DER";
+    for (name, expected) in [
+        ("TimeStampToken.p7s", Ok("2021-09-17T14:09:10Z")),
+        ("granted.tsq", Ok("2021-09-18T11:54:34Z")),
+        ("rejection.tsq", Err("the timestamp was refused with the status `2`")),
+        ("malformed.tsq", Err(broken)),
+        ("SHA1TimeStampToken.p7s", Err("the timestamp's algorithm `1.2.840.113549.1.1.5`")),
+        ("TimeStampTokenWithInvalidSignature.p7s", Err("the timestamp isn't signed with the key")),
+        ("TimeStampTokenWithInvalidSigningCertificateV2.p7s", Err(broken)),
+        ("TimeStampTokenWithInvalidTSTInfo.p7s", Err(broken)),
+        ("TimeStampTokenWithInvalideContentType.p7s", Err("the timestamp's content is of type `1.2.840.113549.1.7.1`")),
+        ("TimeStampTokenWithMismatchCertHash.p7s", Err(attribute)),
+        ("TimeStampTokenWithSHA1CertHash.p7s", Err("the timestamp's algorithm `1.3.14.3.2.26`")),
+        ("TimeStampTokenWithSigningCertificateV2NoCert.p7s", Err(attribute)),
+        ("TimeStampTokenWithTSTInfoVersion2.p7s", Err(broken)),
+        ("TimeStampTokenWithoutCertificate.p7s", Err("the timestamp is by none of the trusted")),
+        ("TimeStampTokenWithoutSigningCertificate.p7s", Err(attribute)),
+        // Here one signer is all that a token may have; there one good one of several is enough.
+        ("TimeStampTokenWithValidAndInvalidSignerInfos.p7s", Err("the timestamp has `2` signers")),
+    ] {
+        let token = fs::read(folder.join(name)).unwrap();
+        let found = verify(&token, b"notation", std::slice::from_ref(&authority));
+        match (found, expected) {
+            (Ok(time), Ok(expected)) => assert_eq!(time.to_string(), expected, "{name}"),
+            (Err(error), Err(part)) => assert!(error.to_string().starts_with(part), "{name}: {error}"),
+            (found, expected) => assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{name}"),
+        }
+    }
+}
+
 /// Who signed, and when.
 type Answer<'a> = Result<(&'a str, Option<&'a str>), String>;
 
@@ -137,14 +176,14 @@ fn read(path: &str) -> Vec<u8> {
 fn store_of(path: &str) -> Vec<Certificate> {
     let folder = PathBuf::from(std::env::var_os("NOTATION_GO").unwrap());
     let files = fs::read_dir(folder.join("verifier/testdata/truststore/x509").join(path)).unwrap();
-    let certificates = files.flat_map(|file| {
-        let bytes = fs::read(file.unwrap().path()).unwrap();
-        match std::str::from_utf8(&bytes) {
-            Ok(pem) => Certificate::all_from_pem(pem).unwrap(),
-            Err(_) => vec![Certificate::from_der(&bytes).unwrap()],
-        }
-    });
-    certificates.collect()
+    files.flat_map(|file| certificates(&fs::read(file.unwrap().path()).unwrap())).collect()
+}
+
+fn certificates(bytes: &[u8]) -> Vec<Certificate> {
+    match std::str::from_utf8(bytes) {
+        Ok(pem) => Certificate::all_from_pem(pem).unwrap(),
+        Err(_) => vec![Certificate::from_der(bytes).unwrap()],
+    }
 }
 
 /// The certificates in an envelope, wherever they are.

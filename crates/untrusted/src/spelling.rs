@@ -465,6 +465,20 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_read_as_strictly() {
+        #[derive(Deserialize, Debug, PartialEq)]
+        struct Named {
+            name: String,
+        }
+        let read = |value: serde_json::Value| from_value::<Named>(&value).map_err(|error| error.to_string());
+        assert_eq!(read(json!({ "name": "a", "other": { "Name": 1 } })), Ok(Named { name: "a".to_owned() }));
+        for value in [json!({ "name": "a", "Name": "b" }), json!({ "Name": "b" })] {
+            let reason = "the key `Name` is another spelling of `name`, parsers disagree about it";
+            assert_eq!(read(value), Err(reason.to_owned()));
+        }
+    }
+
+    #[test]
     fn a_key_that_stands_twice_is_refused() {
         for (json, why) in [
             (r#"{"subject": {}, "subject": {}}"#, "duplicate field `subject`"),
