@@ -137,7 +137,8 @@ impl Evidence {
     }
 }
 
-/// The evidence of an image, each piece once, as much as an object may have: the newest. What is left out is told in a warning.
+/// The evidence of an image, each piece once, as much as an object may have: the last, which are the newest unless
+/// a tool sorted the list. What is left out is told in a warning.
 fn entries(repository: &Repository) -> Result<Vec<Entry>, RepositoryError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
