@@ -137,11 +137,12 @@ impl Evidence {
     }
 }
 
-/// The evidence of an image, each piece once, as much as an object may have. What is left out is told in a warning.
+/// The evidence of an image, each piece once, as much as an object may have: the last, which are the newest unless
+/// a tool sorted the list. What is left out is told in a warning.
 fn entries(repository: &Repository) -> Result<Vec<Entry>, RepositoryError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
-    for found in beside(repository)? {
+    for found in beside(repository)?.into_iter().rev() {
         let piece = found.piece;
         let entry = Entry { media_type: piece.media_type().to_owned(), data: STANDARD.encode(piece.bytes()) };
         if entries.contains(&entry) {
@@ -158,5 +159,6 @@ fn entries(repository: &Repository) -> Result<Vec<Entry>, RepositoryError> {
         };
         warn(&format!("the evidence in `{}` of `{}` is left out: {why}", found.artifact, repository.image()));
     }
+    entries.reverse();
     Ok(entries)
 }
