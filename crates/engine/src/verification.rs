@@ -8,6 +8,7 @@
 //!                                                                         └──── attestations ──┘
 //! ```
 
+mod artifact;
 mod attestations;
 mod beside;
 pub(crate) mod check;

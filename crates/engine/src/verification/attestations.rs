@@ -5,6 +5,7 @@
 //! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
 //! index, would verify as well.
 
+use super::artifact::Artifact;
 use super::evidence::{Piece, Refused, Wanted};
 use super::signatures::{Refusal, Signatures, Verdict};
 use image_admission_cel::expression::EvaluationError;
@@ -15,10 +16,8 @@ use image_admission_judgement::reason::Unsigned;
 use image_admission_judgement::referrers::artifacts_beside;
 use image_admission_judgement::resolve::{Asked, find_image};
 use image_admission_settings::{Attestation, AttestationKind, Attestor, Platforms, VerificationPolicy};
-use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
-use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,18 +54,7 @@ struct Found {
     artifact: String,
     digest: String,
     /// Its contents, or why they can't be read: the wanted artifact may be another one.
-    content: Result<Content, HostFailure>,
-}
-
-/// The contents of an artifact's manifest and configuration.
-#[derive(Debug, Clone)]
-struct Content {
-    /// Its type in the manifest. The index of referrers has it too, but nobody signs that.
-    kind: Option<String>,
-    /// The digest that the manifest is about.
-    subject: Option<String>,
-    /// The configuration.
-    document: Json,
+    content: Result<Artifact, HostFailure>,
 }
 
 impl<'a> Attestations<'a> {
@@ -287,7 +275,7 @@ impl<'a> Attestations<'a> {
         &self,
         signatures: &mut Signatures<'a>,
         (repository, found): (&ImageReference, &Found),
-        content: &Content,
+        content: &Artifact,
         kind: &str,
         digest: &str,
         attestor: &str,
@@ -392,42 +380,7 @@ fn look(
     let artifacts = found.split_off(found.len().saturating_sub(MAX_ARTIFACTS));
     let read = |digest: &String| {
         let artifact = repository.at(digest);
-        Found { content: read(signatures, &artifact, digest), artifact, digest: digest.clone() }
+        Found { content: Artifact::read(signatures.host(), &artifact, digest), artifact, digest: digest.clone() }
     };
     Ok(artifacts.iter().map(read).collect())
-}
-
-fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Content, HostFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        manifest: ArtifactManifest,
-        digest: String,
-        config: AnyJson,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ArtifactManifest {
-        artifact_type: Option<String>,
-        config: Option<Config>,
-        subject: Option<Subject>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Config {
-        media_type: Option<String>,
-    }
-    #[derive(Deserialize)]
-    struct Subject {
-        digest: Option<String>,
-    }
-    let answer: Answer = signatures.host().artifact(artifact)?.read()?;
-    if answer.digest != digest {
-        return Err(HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest")));
-    }
-    let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
-    // According to the OCI image specification: without a type of its own, an artifact has its configuration's type. Evidence has a
-    // type of its own, and its configuration's says what it is.
-    let own = artifact_type.filter(|kind| !kind.is_empty() && kind != ARTIFACT_TYPE);
-    let kind = own.or_else(|| config?.media_type);
-    Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config.0 })
 }

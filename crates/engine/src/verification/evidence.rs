@@ -4,6 +4,7 @@
 //! cluster that is named by the digest. Neither place is believed: a piece counts if an attestor signed it, and if it is about the
 //! digest.
 
+use super::artifact::Artifact;
 use super::cluster_failed;
 use super::identity;
 use super::signatures::Signatures;
@@ -18,7 +19,7 @@ use image_admission_host::{HostFailure, Resource};
 use image_admission_image::ImageReference;
 use image_admission_judgement::referrers::artifacts_beside;
 use image_admission_settings::{Attestor, EvidenceObject, Identity, Notary, TextSource, TrustStore};
-use image_admission_untrusted::memory::{AnyJson, read_value};
+use image_admission_untrusted::memory::read_value;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
@@ -395,8 +396,8 @@ impl<'a> Signatures<'a> {
         let mut pieces = Vec::new();
         for digest in found.iter().skip(found.len().saturating_sub(MAX_PIECES)) {
             let artifact = reference.at(digest);
-            pieces.push(match read_artifact(self.host(), &artifact, digest) {
-                Ok((media_type, document)) => Piece::read(artifact, &media_type, &document),
+            pieces.push(match Artifact::read(self.host(), &artifact, digest) {
+                Ok(Artifact { kind, document, .. }) => Piece::read(artifact, &kind.unwrap_or_default(), &document),
                 Err(HostFailure::Malformed(why)) => Piece { place: artifact, content: Content::Unreadable(why) },
                 Err(failure) => return Err(failure),
             });
@@ -414,34 +415,6 @@ impl<'a> Signatures<'a> {
         }
         Ok(pieces)
     }
-}
-
-/// The media type of an artifact's configuration, and its contents.
-fn read_artifact(
-    host: &dyn image_admission_host::Host,
-    artifact: &str,
-    digest: &str,
-) -> Result<(String, Json), HostFailure> {
-    #[derive(Deserialize)]
-    struct Answer {
-        manifest: Manifest,
-        digest: String,
-        config: AnyJson,
-    }
-    #[derive(Deserialize)]
-    struct Manifest {
-        config: Config,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Config {
-        media_type: String,
-    }
-    let answer: Answer = host.artifact(artifact)?.read()?;
-    if answer.digest != digest {
-        return Err(HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest")));
-    }
-    Ok((answer.manifest.config.media_type, answer.config.0))
 }
 
 /// Why a bundle is refused, with whom it names: people recognise it by that.
