@@ -153,8 +153,8 @@ pub(crate) fn verify<'a>(
     recorder: &'a dyn Recorder,
 ) -> Verified {
     let RequestContext { settings, host, now, .. } = subject.context;
-    let mut signatures = Signatures::new(settings, host, now, digests);
     let time = Time::default();
+    let mut signatures = Signatures::new(settings, host, now, &time, digests);
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
         if let Some(why) = left_out(policy, subject) {

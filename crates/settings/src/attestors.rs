@@ -6,6 +6,7 @@ mod notary;
 pub use notary::{Notary, TrustStore};
 
 use super::read::{Problems, SettingsMap, wrong_type};
+use super::verification::Expression;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -20,9 +21,17 @@ pub struct Attestor {
     pub annotations: BTreeMap<String, String>,
     /// The trust root of this attestor's certificates in evidence; none: that of the setting `evidence`.
     pub trust_root: Option<TextSource>,
+    /// `matchCertificate`: what must be true of the certificate that signed.
+    pub certificate: Option<Expression>,
 }
 
 impl Attestor {
+    /// Whether the host can look for this attestor's signatures; if not, only evidence counts.
+    #[must_use]
+    pub fn is_known_to_hosts(&self) -> bool {
+        self.certificate.is_none() && !matches!(self.identity, Identity::KeylessMatching { .. } | Identity::Notary(_))
+    }
+
     /// What of it is in the cluster, and read at each request.
     pub fn in_cluster(&self) -> impl Iterator<Item = &KeyReference> {
         let own = match &self.identity {
@@ -83,14 +92,6 @@ pub enum Identity {
     },
     /// By Notary Project's rules.
     Notary(Notary),
-}
-
-impl Identity {
-    /// Whether the host can look for signatures by this identity; if not, only evidence counts.
-    #[must_use]
-    pub fn is_known_to_hosts(&self) -> bool {
-        !matches!(self, Self::KeylessMatching { .. } | Self::Notary(_))
-    }
 }
 
 /// A text that must be one, or that a regular expression must find something in, as Go's `regexp.MatchString` does.
@@ -175,6 +176,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
                 identity: Identity::Notary(notary),
                 annotations: BTreeMap::new(),
                 trust_root: None,
+                certificate: None,
             })),
             (true, false) => {
                 let path = path.key("cosign");
@@ -182,11 +184,13 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
                 let trust_root = read_trust_root(&cosign, keys, problems);
                 let identities = read_cosign(&cosign, keys, problems);
                 let annotations = read_annotations(&cosign, problems);
+                let certificate = keyless::read_expression(&cosign, keys, problems);
                 attestors.extend(identities.into_iter().map(|identity| Attestor {
                     name: name.clone(),
                     identity,
                     annotations: annotations.clone(),
                     trust_root: trust_root.clone(),
+                    certificate: certificate.clone(),
                 }));
             }
         }

@@ -219,7 +219,7 @@ impl<'a> Signatures<'a> {
         let Some(identity) = &signed.identity else {
             return Err(because(&"is signed by a key, and not by a certificate"));
         };
-        match identity::mismatch(attestor, identity) {
+        match identity::mismatch(attestor, identity, &self.time) {
             None => Ok(signed),
             Some(why) => Err(because(&why)),
         }

@@ -1,8 +1,10 @@
 //! Whether the certificate that signed is one of an attestor.
 
+use cel::Value;
+use image_admission_cel::expression::{Program, Scope, Time, map_of};
 use image_admission_cel::functions::regex::is_match;
 use image_admission_evidence::sigstore;
-use image_admission_settings::{Attestor, Identity, TextMatch};
+use image_admission_settings::{Attestor, Expression, Identity, TextMatch};
 use image_admission_untrusted::message::cut;
 
 /// The issuer of GitHub Actions.
@@ -12,9 +14,10 @@ const GITHUB: &str = "https://token.actions.githubusercontent.com";
 const MAX_SHOWN: usize = 160;
 
 /// Why the certificate isn't the attestor's; none if it is.
-pub(super) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity) -> Option<String> {
+pub(super) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity, time: &Time) -> Option<String> {
     let (issuer, subject) = (signer.issuer.as_str(), signer.subject.as_str());
-    let below = |prefix: &str| subject.starts_with(&[prefix.trim_end_matches('/'), "/"].concat());
+    // As hosts have it, so that `https://github.com/team` is not `https://github.com/team-of-others/`.
+    let below = |prefix: &str| subject.starts_with(&[prefix, if prefix.ends_with('/') { "" } else { "/" }].concat());
     let (is_own, wanted) = match &attestor.identity {
         Identity::Keyless { issuer: own, subject: wanted } => {
             (own == issuer && wanted == subject, (own.clone(), wanted.clone()))
@@ -37,16 +40,36 @@ pub(super) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity) -> Opti
         }
     };
     let (own_issuer, own_subject) = wanted;
-    (!is_own).then(|| {
-        format!(
-            "is by `{}` of {}, and {} is `{}` of {}",
-            cut(subject, MAX_SHOWN),
-            cut(issuer, MAX_SHOWN),
-            cut(&attestor.name, 64),
-            cut(&own_subject, MAX_SHOWN),
-            cut(&own_issuer, MAX_SHOWN)
-        )
-    })
+    if is_own {
+        let why = unmet(attestor.certificate.as_ref()?, signer, time)?;
+        return Some(format!("is by `{}`, and {why}", cut(subject, MAX_SHOWN)));
+    }
+    Some(format!(
+        "is by `{}` of {}, and {} is `{}` of {}",
+        cut(subject, MAX_SHOWN),
+        cut(issuer, MAX_SHOWN),
+        cut(&attestor.name, 64),
+        cut(&own_subject, MAX_SHOWN),
+        cut(&own_issuer, MAX_SHOWN)
+    ))
+}
+
+/// Why an expression doesn't hold for a certificate, whose claims it sees as `certificate`.
+fn unmet(expression: &Expression, signer: &sigstore::Identity, time: &Time) -> Option<String> {
+    // It was read when the policy was deployed, so this hardly ever fails.
+    let program = match Program::read(&expression.text) {
+        Ok(program) => program,
+        Err(why) => return Some(format!("{}: {why}", expression.path)),
+    };
+    let mut scope = Scope::new(std::iter::once(&program.references), time);
+    let names = [("subject", &signer.subject), ("issuer", &signer.issuer)].into_iter();
+    let claims = names.chain(signer.extensions.iter().map(|(name, value)| (*name, value)));
+    scope.set("certificate", map_of(claims.map(|(name, value)| (name, Value::from(value.as_str())))));
+    match program.evaluate(&scope) {
+        Ok(Value::Bool(true)) => None,
+        Ok(_) => Some(format!("`{}` is not true of its certificate", cut(&expression.text, MAX_SHOWN))),
+        Err(why) => Some(format!("`{}` has no value for its certificate: {why}", cut(&expression.text, MAX_SHOWN))),
+    }
 }
 
 /// An expression that is none was refused when the policy was deployed; it matches nothing.

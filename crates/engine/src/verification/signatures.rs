@@ -3,7 +3,7 @@
 use super::UNVERIFIED_SHOWN;
 use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_for_signature, one_platform};
 use super::evidence::{Piece, Wanted};
-use image_admission_cel::expression::EvaluationError;
+use image_admission_cel::expression::{EvaluationError, Time};
 use image_admission_evidence::sigstore::TrustRoot;
 use image_admission_host::{Host, HostFailure, Resource, Untrusted};
 use image_admission_image::ImageReference;
@@ -54,6 +54,7 @@ pub(super) struct Signatures<'a> {
     /// Why other references couldn't be resolved.
     unresolved: BTreeMap<ImageReference, EvaluationError>,
     now: Timestamp,
+    pub(super) time: Time,
     texts: BTreeMap<KeyReference, Result<String, EvaluationError>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
     pub(super) trust_roots: BTreeMap<TextSource, Result<Rc<TrustRoot>, EvaluationError>>,
@@ -71,13 +72,20 @@ pub(super) struct Signatures<'a> {
 
 impl<'a> Signatures<'a> {
     /// `digests` are those that references were resolved to already.
-    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host, now: Timestamp, digests: Digests) -> Self {
+    pub(super) fn new(
+        settings: &'a Settings,
+        host: &'a dyn Host,
+        now: Timestamp,
+        time: &Time,
+        digests: Digests,
+    ) -> Self {
         let mut signatures = Self {
             settings,
             host,
             digests: BTreeMap::new(),
             unresolved: BTreeMap::new(),
             now,
+            time: time.clone(),
             texts: BTreeMap::new(),
             calls: BTreeMap::new(),
             trust_roots: BTreeMap::new(),
@@ -229,7 +237,7 @@ impl<'a> Signatures<'a> {
         let artifact = reference.at(digest);
         let mut refused = Untrusted::Unsigned;
         let mut failure = None;
-        let known = attestors.iter().filter(|own| own.identity.is_known_to_hosts());
+        let known = attestors.iter().filter(|own| own.is_known_to_hosts());
         for (position, Attestor { identity, annotations, .. }) in known.enumerate() {
             let identity = match identity {
                 Identity::KeyInCluster(reference) => Identity::Key(self.key(reference)?),

@@ -1516,7 +1516,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         ),
         (
             attestor(json!({"keyless": {"identities": [{"issuerRegExp": "x", "subjectRegExp": "y"}]}})),
-            "attestors: `team`: hosts compare no regular expressions, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`",
+            "attestors: `team`: hosts compare no regular expressions and show no certificates, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`",
         ),
         (
             attestor(json!({"keyless": {"identities": [{"issuer": "x", "subjectPrefix": "team/"}]}})),

@@ -171,6 +171,9 @@ fn shown(attestor: &Attestor) -> String {
             format!("Notary Project, `{}`", subject(&join_at_most(identities, "`, `", ATTESTORS_SHOWN)))
         }
     };
+    if let Some(expression) = &attestor.certificate {
+        how.push_str(&format!(", where {}", subject(&expression.text)));
+    }
     for (key, value) in &attestor.annotations {
         how.push_str(&format!(", with `{}: {}`", subject(key), subject(value)));
     }
@@ -183,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn attestor(name: &str, identity: Identity) -> Attestor {
-        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new(), trust_root: None }
+        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new(), trust_root: None, certificate: None }
     }
 
     #[test]

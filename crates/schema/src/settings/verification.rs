@@ -333,6 +333,11 @@ pub struct Keyless {
     pub identities: Option<Vec<KeylessIdentity>>,
     /// A workflow on GitHub.
     pub github_actions: Option<GithubActions>,
+    /// A CEL expression that must be true of the certificate that signed: of `certificate.subject`, `.issuer`, and what Sigstore's
+    /// authority writes into it, `.sourceRepositoryURI`, `.sourceRepositoryRef`, `.buildConfigURI`, `.runnerEnvironment` and others. With
+    /// it, only evidence counts, and a trust root is needed.
+    #[schemars(length(min = 1), extend("examples" = ["certificate.runnerEnvironment == 'github-hosted'"]))]
+    pub match_certificate: Option<String>,
 }
 
 /// An identity. Set `issuer` or `issuerRegExp`, and one of `subject`, `subjectPrefix` and `subjectRegExp`. Hosts compare no regular

@@ -1,17 +1,30 @@
 //! Identities in certificates that Sigstore's authority issued.
 
 use super::super::read::{Problems, SettingsMap};
+use super::super::verification::Expression;
 use super::{Identity, Keys, TextMatch};
 use serde_json::Value;
 
 const NO_REGULAR_EXPRESSIONS: &str =
     "the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts";
 
-/// `keyless: {identities, githubActions}`.
+/// `keyless.matchCertificate`: an expression about the certificate that signed, which no host hands out.
+pub(super) fn read_expression(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Expression> {
+    const KEY: &str = "matchCertificate";
+    let path = cosign.path().key("keyless");
+    let text = SettingsMap::of(cosign.get("keyless"), &path, &mut Problems::default())?.text(KEY, problems)?;
+    if keys == Keys::Inline {
+        problems.add(path.key(KEY), "the host verifies a report's attestor, and hands out no certificate; remove it");
+        return None;
+    }
+    Some(Expression { path: path.key(KEY).text(), text: text.to_owned() })
+}
+
+/// `keyless: {identities, githubActions, matchCertificate}`.
 pub(super) fn read(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Vec<Identity> {
     let path = cosign.path().key("keyless");
     let Some(keyless) = SettingsMap::of(cosign.get("keyless"), &path, problems) else { return Vec::new() };
-    keyless.known(&["identities", "githubActions"], &[], problems);
+    keyless.known(&["identities", "githubActions", "matchCertificate"], &[], problems);
     let mut identities = Vec::new();
     if keyless.has("githubActions") {
         identities.extend(read_github(&keyless, problems));

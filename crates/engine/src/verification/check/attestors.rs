@@ -2,8 +2,8 @@
 
 use cel::IdedExpr;
 use cel::common::ast::Expr;
-use image_admission_cel::expression::{Program, each_child};
-use image_admission_cel::functions::regex::is_match;
+use image_admission_cel::expression::{Program, References, each_child};
+use image_admission_cel::functions::{self, regex::is_match};
 use image_admission_evidence::certificate::Certificate;
 use image_admission_evidence::key::{KeyError, PublicKey};
 use image_admission_evidence::notary::{Revoked, TrustedIdentity};
@@ -32,15 +32,17 @@ pub(super) fn check(policy: &VerificationPolicy, evidence: &Evidence, problems: 
                     TextMatch::Exactly(_) => None,
                 });
                 found.extend(expressions.filter_map(|expression| is_match("", expression).err()));
-                if trust_root(attestor, evidence).is_none() {
-                    found.push(
-                        "hosts compare no regular expressions, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`"
-                            .to_owned(),
-                    );
-                }
             }
             Identity::Notary(notary) => found.extend(of_notary(notary)),
             _ => {}
+        }
+        if let Some(expression) = &attestor.certificate {
+            problems.extend(of_certificate(expression));
+        }
+        let is_keyless = !matches!(attestor.identity, Identity::Notary(_));
+        if is_keyless && !attestor.is_known_to_hosts() && trust_root(attestor, evidence).is_none() {
+            let why = "hosts compare no regular expressions and show no certificates, so only evidence counts, and there is no trust root to verify it with: set `cosign.trustRoot`, or `evidence.trustRoot`";
+            found.push(why.to_owned());
         }
         if let Some(TextSource::Inline(json)) = &attestor.trust_root
             && let Err(why) = TrustRoot::read(json)
@@ -64,6 +66,25 @@ pub(super) fn check_evidence(evidence: &Evidence, problems: &mut Vec<String>) {
         }
     }
 }
+
+/// Problems of an expression about a certificate.
+fn of_certificate(expression: &Expression) -> Option<String> {
+    let program = match Program::read(&expression.text) {
+        Ok(program) => program,
+        Err(why) => return Some(format!("{}: {why}", expression.path)),
+    };
+    let References { names, functions: called } = &program.references;
+    let unknown = names.iter().find(|name| *name != CERTIFICATE && !functions::TYPE_NAMES.contains(&name.as_str()));
+    let is_there = |name: &str| functions::is_known(name) || functions::needs_standard_library(name);
+    if let Some(name) = unknown {
+        return Some(format!("{}: unknown variable `{name}`; there is `{CERTIFICATE}`", expression.path));
+    }
+    let unknown = called.iter().find(|name| !is_there(name));
+    unknown.map(|name| format!("{}: unknown function `{name}`", expression.path))
+}
+
+/// The one variable of expressions about certificates.
+const CERTIFICATE: &str = "certificate";
 
 fn of_notary(notary: &Notary) -> Vec<String> {
     let stores = [Some(&notary.certificates), notary.timestamp_certificates.as_ref()];

@@ -331,6 +331,51 @@ fn what_is_wrong_with_evidence_is_told() {
     assert_eq!(decide(&settings, &own(&workflow))["accepted"], true);
 }
 
+/// What the authority certified of a workflow may be asked for, and a bundle of another workflow is passed over.
+#[test]
+fn what_the_certificate_says_is_asked_for() {
+    let digest = image();
+    let workflow = entry("workflow-sign.json");
+    let subject = workflow["identity"].as_str().unwrap();
+    let with = |expression: &str| {
+        let mut attestor = attestor(&workflow);
+        attestor["cosign"]["keyless"]["matchCertificate"] = json!(expression);
+        settings(&policy(&workflow, attestor))
+    };
+    for (expression, counts, why) in [
+        ("certificate.runnerEnvironment == 'github-hosted'", true, ""),
+        (
+            "certificate.sourceRepositoryURI.startsWith('https://github.com/team/') && certificate.issuer != ''",
+            true,
+            "",
+        ),
+        ("certificate.runnerEnvironment == 'self-hosted'", false, "is not true of its certificate"),
+        ("certificate.subject", false, "is not true of its certificate"),
+        ("certificate.deploymentEnvironment == 'production'", false, "has no value for its certificate"),
+    ] {
+        let settings = with(expression);
+        assert_eq!(problems(&settings), [""; 0], "{expression}");
+        let response = decide(&settings, &registry(&digest, &[configuration(&workflow)]));
+        assert_eq!(response["accepted"], counts, "{expression}: {response}");
+        let message = response["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why) && (counts || message.contains(subject)), "{expression}: {message}");
+    }
+    for (expression, why) in [
+        ("certificate.", "imageVerification[0].attestors[0].cosign.keyless.matchCertificate: line 1"),
+        (
+            "certificates.a == ''",
+            "imageVerification[0].attestors[0].cosign.keyless.matchCertificate: unknown variable `certificates`; there is `certificate`",
+        ),
+        (
+            "verified(certificate)",
+            "imageVerification[0].attestors[0].cosign.keyless.matchCertificate: unknown function `verified`",
+        ),
+    ] {
+        let found = problems(&with(expression));
+        assert!(found.iter().any(|line| line.starts_with(why)), "{expression}: {found:?}");
+    }
+}
+
 /// A trust root, a trust store and a key may stand in the cluster.
 #[test]
 fn trust_from_the_cluster() {
