@@ -111,7 +111,7 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
         let instead = "write `exemptions` into the settings";
         add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned(), instead);
     }
-    if settings.evidence.from_cluster && !settings.verification.is_empty() {
+    if settings.evidence.from_cluster {
         let instead = "attach evidence to images in their registry (`image-admission attach`)";
         add(EvidenceObject::API_VERSION, EvidenceObject::KIND, "evidence.fromCluster".to_owned(), instead);
     }

@@ -8,7 +8,10 @@ pub const ARTIFACT_TYPE: &str = "application/vnd.image-admission.evidence.v1+jso
 pub const SIGSTORE_BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
 
 /// The types of in-toto statements in DSSE envelopes.
-pub const DSSE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
+pub const DSSE_TYPES: [&str; 2] = [crate::dsse::PAYLOAD_TYPE, DSSE_ENVELOPE];
+
+/// The one of them that says what it is.
+pub const DSSE_ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
 
 /// The configuration that holds an envelope in CBOR, since hosts read configurations as JSON: `{"data": base64}`.
 pub const COSE_CONFIGURATION: &str = "application/vnd.image-admission.cose.v1+json";

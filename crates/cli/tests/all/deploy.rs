@@ -305,6 +305,15 @@ fn exemptions_grant_what_their_settings_ask_for_and_nothing_else() {
     is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "exemptions");
 }
 
+/// Nobody is given a right to write evidence; what the policy server reads it may read.
+#[test]
+fn evidence_grants_what_its_settings_ask_for_and_nothing_else() {
+    let Some(rendered) = overlay(&["sources/sbomscanner", "evidence"]) else { return };
+    let spec = rendered.policy(POLICY).spec;
+    assert_eq!(spec.settings["evidence"]["fromCluster"], true);
+    is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "evidence");
+}
+
 /// The API server keeps what the policy reads, under the same names.
 #[test]
 fn the_kind_of_exemptions_is_the_one_that_is_read() {
@@ -395,6 +404,7 @@ fn the_metadata_lists_the_kinds_of_every_source() {
     }
     for more in [
         ["sources/kubescape", "exemptions"],
+        ["sources/kubescape", "evidence"],
         ["sources/sbomscanner", "sboms-sbomscanner"],
         ["sources/trivy-operator", "sboms-trivy-operator"],
     ] {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Evidence {
     /// Whether `ImageEvidence` objects are read, one for each digest. They needn't be believed: what is in them counts if an
-    /// attestor signed it. They need an entry in the policy's `contextAwareResources`, and rights to get, list and watch them.
+    /// attestor signed it. They need an entry in the policy's `contextAwareResources`, and a right to get them.
     #[schemars(extend("default" = false))]
     pub from_cluster: Option<bool>,
     /// How old an object may be, so that a signature that was taken out of the registry stops counting. Without it: any age.

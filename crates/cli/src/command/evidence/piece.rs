@@ -7,6 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use image_admission_evidence::dsse::{Envelope, EnvelopeError};
 use image_admission_evidence::key::PublicKey;
+use image_admission_evidence::media_type::{
+    ARTIFACT_TYPE, COSE_CONFIGURATION, DSSE_ENVELOPE, SIGSTORE_BUNDLE,
+};
 use image_admission_evidence::notary::{COSE, Envelope as NotaryEnvelope, JWS, NotaryError};
 use image_admission_evidence::sigstore::{Bundle, BundleError, MAX_BUNDLE_BYTES};
 use image_admission_untrusted::message::cut;
@@ -18,14 +21,7 @@ use serde_json::{Value, json};
 pub(in crate::command) const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
 
 /// The type of an artifact whose configuration is a piece. It is a type of its own: tools that look for their signatures would take the
-/// copy for one without a layer.
-pub(in crate::command) const ARTIFACT_TYPE: &str = "application/vnd.image-admission.evidence.v1+json";
 
-/// How the types of Sigstore's bundles begin, of every version.
-const BUNDLE: &str = "application/vnd.dev.sigstore.bundle";
-const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
-/// Hosts read configurations as JSON, so that COSE stands in an object: `{"data": "<base64>"}`.
-const COSE_IN_JSON: &str = "application/vnd.image-admission.cose.v1+json";
 /// The type of the artifacts that Notary Project's signatures are layers of.
 const NOTARY_ARTIFACT: &str = "application/vnd.cncf.notary.signature";
 /// The type of a configuration that is none.
@@ -120,7 +116,7 @@ impl Piece {
 
     /// The piece that is the configuration of an artifact.
     pub(in crate::command) fn of_configuration(media_type: &str, bytes: &[u8]) -> Result<Vec<Self>, PieceError> {
-        if media_type != COSE_IN_JSON {
+        if media_type != COSE_CONFIGURATION {
             return Self::all_in(bytes);
         }
         let document: Option<Value> = serde_json::from_slice(bytes).ok();
@@ -143,7 +139,7 @@ impl Piece {
         if self.media_type != COSE {
             return (self.media_type.clone(), self.bytes.clone());
         }
-        (COSE_IN_JSON.to_owned(), json!({"data": STANDARD.encode(&self.bytes)}).to_string().into_bytes())
+        (COSE_CONFIGURATION.to_owned(), json!({"data": STANDARD.encode(&self.bytes)}).to_string().into_bytes())
     }
 
     /// The digests of the images that it says it is about.
@@ -167,7 +163,7 @@ impl Piece {
         }
         let document: Value =
             spelling::from_str(text).map_err(|error| PieceError::NotJson(cut(&error.to_string(), 100)))?;
-        let own_type = document.get("mediaType").and_then(Value::as_str).filter(|own| own.starts_with(BUNDLE));
+        let own_type = document.get("mediaType").and_then(Value::as_str).filter(|own| own.starts_with(SIGSTORE_BUNDLE));
         let has = |key| document.get(key).is_some();
         match (own_type, document.get("dsseEnvelope")) {
             (Some(own), envelope) => {
@@ -185,7 +181,7 @@ impl Piece {
     fn of_envelope(envelope: &Value, text: &str) -> Result<Self, PieceError> {
         let signed = Signed::Envelope(Envelope::read(envelope)?);
         let about = subjects(envelope)?;
-        Ok(Self { media_type: ENVELOPE.to_owned(), bytes: text.as_bytes().to_owned(), signed, about })
+        Ok(Self { media_type: DSSE_ENVELOPE.to_owned(), bytes: text.as_bytes().to_owned(), signed, about })
     }
 
     fn of_notary(media_type: &str, bytes: &[u8]) -> Result<Self, PieceError> {
@@ -196,7 +192,7 @@ impl Piece {
 
 /// Whether documents of this type are evidence, as layers and configurations.
 pub(super) fn is_evidence(media_type: &str) -> bool {
-    media_type.starts_with(BUNDLE) || [ENVELOPE, JWS, COSE, COSE_IN_JSON].contains(&media_type)
+    media_type.starts_with(SIGSTORE_BUNDLE) || [DSSE_ENVELOPE, JWS, COSE, COSE_CONFIGURATION].contains(&media_type)
 }
 
 /// Whether artifacts of this type may hold evidence. Those without a type may, and so may those that cosign 2 lists with the type of
