@@ -159,9 +159,9 @@ test-evidence: ## signatures that others made: sigstore-conformance's cases, tho
 		git -C "$(SIGSTORE_CONFORMANCE)" fetch --quiet --depth 1 https://github.com/sigstore/sigstore-conformance $(SIGSTORE_CONFORMANCE_COMMIT) && \
 		git -C "$(SIGSTORE_CONFORMANCE)" checkout --quiet FETCH_HEAD; \
 	} || { rm -rf "$(SIGSTORE_CONFORMANCE)"; echo "sigstore-conformance can't be fetched: name a checkout with SIGSTORE_CONFORMANCE=<folder>" >&2; exit 1; }
-	cd e2e-tests/evidence && go mod download github.com/cli/cli/v2 github.com/notaryproject/notation-go github.com/sigstore/sigstore-go
+	cd e2e-tests/evidence && go mod download github.com/cli/cli/v2 github.com/notaryproject/notation-go github.com/notaryproject/tspclient-go github.com/sigstore/sigstore-go
 	$(CARGO) fetch --locked --manifest-path e2e-tests/evidence/Cargo.toml
-	SIGSTORE_CONFORMANCE="$(SIGSTORE_CONFORMANCE)" SIGSTORE_GO="$(call EVIDENCE_MODULE,sigstore/sigstore-go)" GH="$(call EVIDENCE_MODULE,cli/cli/v2)" NOTATION_GO="$(call EVIDENCE_MODULE,notaryproject/notation-go)" \
+	SIGSTORE_CONFORMANCE="$(SIGSTORE_CONFORMANCE)" SIGSTORE_GO="$(call EVIDENCE_MODULE,sigstore/sigstore-go)" GH="$(call EVIDENCE_MODULE,cli/cli/v2)" NOTATION_GO="$(call EVIDENCE_MODULE,notaryproject/notation-go)" TSPCLIENT_GO="$(call EVIDENCE_MODULE,notaryproject/tspclient-go)" \
 		GITHUB_TRUST_ROOT="$$($(CARGO) metadata --locked --format-version 1 --manifest-path e2e-tests/evidence/Cargo.toml | sed 's/.*"\([^"]*sigstore-trust-root-[0-9.]*\)\/Cargo.toml".*/\1/')/src/trusted_root_github.json" \
 		$(CARGO) lint test --locked --package image-admission-evidence --test conformance --test notation -- --include-ignored --nocapture
 

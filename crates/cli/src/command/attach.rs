@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use image_admission_evidence::key::{KeyError, PublicKey};
+use image_admission_evidence::media_type::ARTIFACT_TYPE;
 use image_admission_module_host::disk;
 use image_admission_module_host::repository::{Repository, RepositoryError};
 use image_admission_untrusted::message::join_at_most;
 use serde::Serialize;
 
-use super::evidence::{ARTIFACT_TYPE, Piece, PieceError, UnverifiedError, beside};
+use super::evidence::{Piece, PieceError, UnverifiedError, beside};
 use super::output::{json, yaml};
 use super::terminal::{in_one_line, without_commands};
 use super::{Ending, warn};

@@ -12,7 +12,7 @@ use image_admission_module_host::repository::{Repository, RepositoryError};
 use serde::Serialize;
 
 pub(super) use beside::beside;
-pub(super) use piece::{ARTIFACT_TYPE, Piece, PieceError, UnverifiedError};
+pub(super) use piece::{Piece, PieceError, UnverifiedError};
 
 use super::output::yaml;
 use super::terminal::{in_one_line, without_commands};

@@ -20,8 +20,6 @@ use serde_json::{Value, json};
 /// The most bytes of a piece.
 pub(in crate::command) const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
 
-/// The type of an artifact whose configuration is a piece. It is a type of its own: tools that look for their signatures would take the
-
 /// The type of the artifacts that Notary Project's signatures are layers of.
 const NOTARY_ARTIFACT: &str = "application/vnd.cncf.notary.signature";
 /// The type of a configuration that is none.
