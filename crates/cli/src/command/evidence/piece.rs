@@ -7,9 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use image_admission_evidence::dsse::{Envelope, EnvelopeError};
 use image_admission_evidence::key::PublicKey;
-use image_admission_evidence::media_type::{
-    ARTIFACT_TYPE, COSE_CONFIGURATION, DSSE_ENVELOPE, SIGSTORE_BUNDLE,
-};
+use image_admission_evidence::media_type::{ARTIFACT_TYPE, COSE_CONFIGURATION, DSSE_ENVELOPE, SIGSTORE_BUNDLE};
 use image_admission_evidence::notary::{COSE, Envelope as NotaryEnvelope, JWS, NotaryError};
 use image_admission_evidence::sigstore::{Bundle, BundleError, MAX_BUNDLE_BYTES};
 use image_admission_untrusted::message::cut;
