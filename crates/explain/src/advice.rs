@@ -35,7 +35,14 @@ pub enum Advice {
     SatisfyScanner,
     /// Its operating system is past its end of life.
     UpgradeSystem,
-    /// Have it signed.
+    /// Have an image signed.
+    SignImage {
+        /// `repository@digest`
+        artifact: String,
+        /// By whom.
+        asked_for: Vec<Attestor>,
+    },
+    /// Have a document signed, in the form that hosts verify.
     Sign {
         /// `repository@digest`
         artifact: String,
@@ -213,6 +220,14 @@ impl fmt::Display for Advice {
             }
             Self::Sign { artifact, asked_for } => {
                 return write!(f, "have {} signed by {}", cut(artifact, 300), AskedFor(asked_for));
+            }
+            Self::SignImage { artifact, asked_for } => {
+                let artifact = cut(artifact, 300);
+                return write!(
+                    f,
+                    "have {artifact} signed by {}, and run `image-admission attach {artifact}`, which makes signatures readable",
+                    AskedFor(asked_for)
+                );
             }
             Self::RenewCertificate(asked_for) => {
                 return write!(f, "renew the certificate of {}, and sign with that", AskedFor(asked_for));

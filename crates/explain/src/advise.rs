@@ -64,7 +64,10 @@ pub(super) fn about_verification(outcome: &VerificationOutcome) -> Vec<Advice> {
 
 fn about_unverified(unverified: &Unverified) -> Advice {
     match unverified {
-        Unverified::Image { artifact, unsigned, .. } => about_unsigned(artifact, unsigned),
+        Unverified::Image { artifact, unsigned, .. } => match about_unsigned(artifact, unsigned) {
+            Advice::Sign { artifact, asked_for } => Advice::SignImage { artifact, asked_for },
+            other => other,
+        },
         Unverified::Attestation(why) => Advice::Attest(why.clone()),
     }
 }

@@ -466,6 +466,7 @@ fn sources_that_could_not_work_are_refused() {
         (attestor(json!({})), format!("{cosign}: set one of `key`, `keyless` and `certificate`")),
         (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: no key management service is asked at admission: export the public key, and write it as `data` beside this")),
         (attestor(json!({"key": {"data": KEY}, "trustRoot": {"data": "{}"}})), format!("{cosign}.trustRoot: the host verifies a report's attestor with its own trust root; remove it")),
+        (attestor(json!({"keyless": {"githubActions": {"owner": "a"}, "matchCertificate": "true"}})), format!("{cosign}.keyless.matchCertificate: the host verifies a report's attestor, and hands out no certificate; remove it")),
         (attestor(json!({"key": {"data": "x"}})), format!("{cosign}.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`")),
         (attestor(json!({"key": {}})), format!("{cosign}.key: `data` is missing: the public key in PEM")),
         (attestor(json!({"certificate": {"cert": CERTIFICATE}})), format!("{cosign}.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is")),
@@ -1453,7 +1454,12 @@ fn attestors_of_evidence_are_read() {
     );
     let root = matching.trust_root.as_ref().and_then(TextSource::in_cluster).unwrap();
     assert_eq!((root.kind, root.key.as_str()), ("ConfigMap", "trusted_root.json"));
-    assert!(!matching.identity.is_known_to_hosts());
+    assert!(!matching.is_known_to_hosts());
+    let certified = cosign(
+        json!({"keyless": {"githubActions": {"owner": "team"}, "matchCertificate": "certificate.subject != ''"}}),
+    );
+    assert_eq!(certified.certificate.as_ref().unwrap().text, "certificate.subject != ''");
+    assert!(!certified.is_known_to_hosts() && key.is_known_to_hosts());
     for certs in [json!("PEM"), json!({"value": "PEM"}), json!({"data": "PEM"})] {
         let notary = json!({"certs": certs, "trustedIdentities": ["*"], "trustStore": "signingAuthority",
             "tsaCerts": {"secretRef": {"namespace": "a", "name": "b"}}});

@@ -7,7 +7,7 @@
 
 use super::artifact::Artifact;
 use super::evidence::{Piece, Refused, Wanted};
-use super::signatures::{Refusal, Signatures, Verdict};
+use super::signatures::{Signatures, Verdict, evidence_of};
 use image_admission_cel::expression::EvaluationError;
 use image_admission_evidence::media_type::{ARTIFACT_TYPE, DSSE_TYPES, IN_LAYERS};
 use image_admission_host::HostFailure;
@@ -296,9 +296,10 @@ impl<'a> Attestations<'a> {
         }
         match signatures.verify_artifact(self.policy, repository, &found.digest, attestor) {
             Ok(Verdict::ByHost | Verdict::ByEvidence) => Ok(content.document.clone()),
-            Ok(Verdict::Unsigned(Refusal { why, .. })) => {
+            Ok(Verdict::Unsigned(refusal)) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
-                Err(because(&format!("is {}", Unsigned::new(why, asked_for))))
+                let unsigned = Unsigned { why: refusal.why, asked_for, beside: evidence_of([&refusal]) };
+                Err(because(&format!("is {unsigned}")))
             }
             Err(why) => Err(Refused::Failure(why)),
         }

@@ -423,7 +423,7 @@ impl<'a> Signatures<'a> {
             let names: Vec<String> = refusals.iter().map(|(name, _)| name.clone()).collect();
             let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name)).cloned().collect();
             let found = ImageReference::parse(&image).ok().and_then(|of| Some((self.digests.get(&of)?.clone(), of)));
-            let beside = match (evidence_of(&refusals), &found) {
+            let beside = match (evidence_of(refusals.iter().map(|(_, refusal)| refusal)), &found) {
                 (Beside::Nothing, Some((digest, of))) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
                     match self.signature(of, digest, why) {
                         Beside::Nothing => self.signed_platform(policy, of, digest, &names).unwrap_or(Beside::Nothing),
@@ -459,15 +459,19 @@ impl<'a> Signatures<'a> {
 }
 
 /// What refusals say of evidence, each reason once.
-fn evidence_of(refusals: &[(String, Refusal)]) -> Beside {
+pub(super) fn evidence_of<'r>(refusals: impl IntoIterator<Item = &'r Refusal>) -> Beside {
     let mut reasons: Vec<String> = Vec::new();
-    for (_, Refusal { evidence, .. }) in refusals {
+    for Refusal { evidence, .. } in refusals {
         match evidence {
             Err(failure) if failure.is_outage() => return Beside::Failed(failure.clone()),
             // An index that can't be read proves nothing.
             Err(_) => {}
             Ok(own) => {
-                reasons.extend(own.iter().filter(|reason| !reasons.contains(reason)).cloned().collect::<Vec<_>>())
+                for reason in own {
+                    if !reasons.contains(reason) {
+                        reasons.push(reason.clone());
+                    }
+                }
             }
         }
     }

@@ -15,7 +15,9 @@ const MAX_SUBJECT_LENGTH: usize = 160;
 const REASONS_SHOWN: usize = 4;
 const MAX_REASON_LENGTH: usize = 400;
 
-/// The message if no signature was found.
+/// The message if no signature was found where the host alone looks, as for reports and VEX documents.
+const NOWHERE_AT_HOSTS: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
+/// The message if no evidence was found either.
 const NOWHERE: &str =
     "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)";
 
@@ -49,7 +51,7 @@ pub struct Unsigned {
 /// What is stored where the signatures of an artifact are kept, if somebody looked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beside {
-    /// Nobody looked.
+    /// Nobody looked: the host's words are all that is known.
     NotLookedUp,
     /// A signature in the old form, at a tag that ends with `.sig`.
     Signature,
@@ -120,6 +122,7 @@ impl Unsigned {
             Beside::Nothing | Beside::Signature | Beside::NotLookedUp => {}
         }
         match self.why {
+            Untrusted::Unsigned if self.beside == Beside::NotLookedUp => must_sign(f, NOWHERE_AT_HOSTS),
             Untrusted::Unsigned => must_sign(f, NOWHERE),
             Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
             Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
@@ -202,7 +205,7 @@ mod tests {
             (
                 Untrusted::Unsigned,
                 [&ci].as_slice(),
-                "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); ci (its key) must sign docker.io/library/app@sha256:1",
+                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign docker.io/library/app@sha256:1",
             ),
             (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
             (
