@@ -38,6 +38,9 @@ MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 ENVELOPE = "application/vnd.dsse.envelope.v1+json"
+BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
+# What `image-admission attach` pushes: an artifact whose configuration is an envelope, a bundle or another signature.
+EVIDENCE = "application/vnd.image-admission.evidence.v1+json"
 
 
 def find_tool(name):
@@ -229,10 +232,10 @@ class World:
             "imageMetadata": image,
             "report": {"summary": summary, "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": entries or None}]}})
 
-    def serve_cluster(self, more_kinds=()):
-        """Serves the objects as a Kubernetes API does. `more_kinds` are namespaced, like `NAMESPACED`."""
-        kinds = [{"apiVersion": version, "kind": kind, "plural": plural, "namespaced": where is not OF_THE_CLUSTER}
-                 for where in (NAMESPACED, list(more_kinds), OF_THE_CLUSTER) for version, kind, plural in where]
+    def serve_cluster(self, more_kinds=(), more_of_the_cluster=()):
+        """Serves the objects as a Kubernetes API does. `more_kinds` are namespaced, like `NAMESPACED`; the others are like `OF_THE_CLUSTER`."""
+        kinds = [{"apiVersion": version, "kind": kind, "plural": plural, "namespaced": has_namespaces}
+                 for where, has_namespaces in ((NAMESPACED, True), (more_kinds, True), (OF_THE_CLUSTER, False), (more_of_the_cluster, False)) for version, kind, plural in where]
         self.kinds = [{"apiVersion": kind["apiVersion"], "kind": kind["kind"]} for kind in kinds]
         self.cluster = f"http://127.0.0.1:{free_port()}"
         objects = self.write("objects.json", json.dumps({"kinds": kinds, "objects": self.objects}))
