@@ -19,7 +19,7 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import BUNDLE, CONFIG, ENVELOPE, EVIDENCE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, compact, find_tool, http, sha256
+from world import BUNDLE, CONFIG, COSE, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http, made
 
 REGISTRY = "localhost:5000"
 CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "evidence", "configurations", "break_glass", "message", "mirrors"]
@@ -34,8 +34,6 @@ MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (K
               (SBOMSCANNER, "SBOM", "sboms"), (TRIVY_OPERATOR, "SbomReport", "sbomreports"),
               ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
               ("image-admission.kubewarden.io/v1alpha1", "ImageExemption", "imageexemptions")]
-# The same for kinds without namespaces.
-MORE_OF_THE_CLUSTER = [("image-admission.kubewarden.io/v1alpha1", "ImageEvidence", "imageevidences")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
 LISTS = [("init", "initContainers", "i"), ("containers", "containers", "c"), ("ephemeral", "ephemeralContainers", "e"), ("volumes", "volumes", "v")]
 GROUPS = {"Pod": "", "ReplicationController": "", "Job": "batch", "CronJob": "batch"}
@@ -603,62 +601,40 @@ def add_verified(world, push, names, images):
 
 def add_evidence(world, push, names, images):
     """An image that real tools signed, and what they wrote about it: beside it in its repositories, and in an object of the cluster."""
-    made = "crates/evidence/tests/made/"
-    with open(made + "image.json", "rb") as file:
-        image = file.read()
-    digest = "sha256:" + sha256(image)
-    layer = b"an image\n"
-    config = compact({"os": "linux", "architecture": "amd64", "config": {}, "rootfs": {"type": "layers", "diff_ids": ["sha256:" + sha256(layer)]}})
-    pieces = {"bundle": ("sign-p256.json", BUNDLE), "keyless": ("workflow-sign.json", BUNDLE), "attested": ("attest-slsaprovenance1.json", BUNDLE), "envelope": ("att-p256.json", ENVELOPE),
-              "jws": ("notation-jws-p256.json", "application/jose+json"), "cose": ("notation-cose-p256.base64", "application/cose")}
-
-    def text(name):
-        with open(made + name) as file:
-            return file.read()
+    pieces = {"bundle": ("sign-p256.json", BUNDLE), "keyless": ("workflow-sign.json", BUNDLE), "attested": ("attest-slsaprovenance1.json", BUNDLE),
+              "envelope": ("att-p256.json", ENVELOPE), "jws": ("notation-jws-p256.json", "application/jose+json"), "cose": ("notation-cose-p256.base64", COSE)}
 
     def put_image(repo):
-        for blob in (layer, config):
-            world.blob(repo, blob)
-        names[f"digest of {repo}:1.0"], _ = world.manifest(repo, "1.0", json.loads(image))
+        digest = names[f"digest of {repo}:1.0"] = world.push_made(repo)
         images[f"{REGISTRY}/{repo}:1.0"] = {"digest": digest}
+        return digest
 
-    def attach(repo, piece):
-        """As `image-admission attach` does: an artifact whose configuration is the piece, in the index at the tag of the image's digest."""
-        file, kind = pieces[piece]
-        about, document = names[f"digest of {repo}:1.0"], text(file)
-        if kind == "application/cose":
+    def attach(repo, digest, file, kind):
+        document = made(file)
+        if kind == COSE:
             kind, document = "application/vnd.image-admission.cose.v1+json", json.dumps({"data": document.strip()})
-        empty = {"mediaType": "application/vnd.oci.empty.v1+json", **world.blob(repo, b"{}")}
-        manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": EVIDENCE, "config": {"mediaType": kind, **world.blob(repo, document.encode())},
-                    "layers": [empty], "subject": {"mediaType": MANIFEST, "digest": about, "size": 1}}
-        artifact, size = world.manifest(repo, None, manifest)
-        images[f"{REGISTRY}/{repo}@{artifact}"] = {"digest": artifact, "manifest": manifest, "config": json.loads(document)}
-        names[f"evidence of {repo}:1.0"] = f"{REGISTRY}/{repo}@{artifact}"
-        tag = about.replace(":", "-")
-        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"mediaType": MANIFEST, "digest": artifact, "size": size, "artifactType": EVIDENCE}]}
-        images[f"{REGISTRY}/{repo}:{tag}"] = {"digest": world.manifest(repo, tag, index)[0], "manifest": index}
+        artifact, index = world.attach_evidence(repo, digest, document, kind).items()
+        images[f"{REGISTRY}/{repo}@{artifact[0]}"] = {"digest": artifact[0], "manifest": artifact[1], "config": json.loads(document)}
+        images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}"] = {"digest": index[0], "manifest": index[1]}
+        names[f"evidence of {repo}:1.0"] = f"{REGISTRY}/{repo}@{artifact[0]}"
 
-    def keep(about, *chosen):
-        """The same in an object, as `image-admission evidence pull` does."""
-        encoded = lambda file, kind: text(file).strip() if kind == "application/cose" else base64.b64encode(text(file).encode()).decode()
-        evidence = [{"mediaType": kind, "data": encoded(file, kind)} for file, kind in map(pieces.get, chosen)]
-        world.objects.append({"apiVersion": "image-admission.kubewarden.io/v1alpha1", "kind": "ImageEvidence", "spec": {"evidence": evidence},
-                              "metadata": {"name": about.replace(":", "-"), "uid": f"uid-{about}", "resourceVersion": "1", "creationTimestamp": "2026-11-28T12:00:00Z"}})
+    def in_object(file, kind):
+        return kind, made(file).strip() if kind == COSE else base64.b64encode(made(file).encode()).decode()
 
-    for piece in pieces:
-        put_image(f"evidence/{piece}")
-        attach(f"evidence/{piece}", piece)
-    # Nothing is beside this one. What is in the object is about every image with the digest, wherever it is.
-    put_image("evidence/app")
-    keep(digest, *pieces)
-    # Another image, with what was signed about the first.
-    for piece in pieces:
-        push(f"evidence/moved-{piece}:1.0")
-        attach(f"evidence/moved-{piece}", piece)
-        keep(names[f"digest of evidence/moved-{piece}:1.0"], piece)
+    for what, piece in pieces.items():
+        repo = f"evidence/{what}"
+        attach(repo, put_image(repo), *piece)
+        # Another image, with what was signed about the first.
+        repo = f"evidence/moved-{what}"
+        push(f"{repo}:1.0")
+        digest = names[f"digest of {repo}:1.0"]
+        attach(repo, digest, *piece)
+        world.add_evidence(digest, in_object(*piece))
+    # Nothing is beside this one, and the object is about every image with the digest, wherever it is.
+    world.add_evidence(put_image("evidence/app"), *(in_object(*piece) for piece in pieces.values()))
     for file in ("p256.pub", "other.pub", "root.json", "notary-p256-ca.pem", "notary-other-ca.pem"):
         # In the form that it has inside a quoted string.
-        names[f"{file} of evidence"] = json.dumps(text(file))[1:-1]
+        names[f"{file} of evidence"] = json.dumps(made(file))[1:-1]
 
 
 def add_configured(world, names, images):
@@ -870,7 +846,7 @@ def main():
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
     # Objects that rules read; written by hand, so that they are not written out again.
     world.objects.extend(load_all("tests/world/cluster/objects.yaml"))
-    world.serve_cluster(MORE_KINDS, MORE_OF_THE_CLUSTER)
+    world.serve_cluster(MORE_KINDS)
     metadata = load("policy-metadata.yml")
     # What isn't granted is told as well, so that nothing is granted but this.
     metadata["contextAwareResources"] += load("tests/world/granted.yaml")
