@@ -103,12 +103,12 @@ table() {
     done < <(table)
 }
 
-@test "a signature that cosign 3 wrote as a bundle is told apart from none by what to do" {
+@test "a signature that cosign 3 wrote as a bundle is named, with the way out" {
     ask cosign3-sign team
-    says "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false); team (its key) must sign $REGISTRY/forms/cosign3-sign@sha256:"
+    says "not signed by team (its key): what was pushed as \`application/vnd.dev.sigstore.bundle.v0.3+json\` can't be read: it is a layer, which hosts don't hand out: \`image-admission attach $REGISTRY/forms/cosign3-sign@$(digest forms/cosign3-sign:1.0)\` makes it readable"
     # The referrers of the old format are looked at no more than the new ones.
     ask cosign3-sign-classic-referrers team
-    says "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)"
+    says "not signed in a form that can be read (after \`cosign sign\` or \`notation sign\`, run \`image-admission attach\`)"
     ask cosign3-sign-classic other
     says "signed, but not by team (its key)"
 }

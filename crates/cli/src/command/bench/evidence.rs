@@ -73,20 +73,22 @@ pub(super) enum Place {
 pub(super) fn host(piece: Piece, place: Place) -> Arc<dyn HostAnswers> {
     let image = digest(MANIFEST);
     let tag = image.replace(':', "-");
-    let mut answers = BTreeMap::from([(IMAGE.to_owned(), json!({"digest": image}))]);
+    let mut answers = BTreeMap::from([(IMAGE.to_owned(), written(&json!({"digest": image})))]);
     match place {
         Place::Registry => {
             let artifact = digest(piece.document);
-            let entry = json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT, "digest": artifact, "size": 1});
-            let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]});
+            // As `image-admission attach` writes it, so that its digest is proven.
+            let index = format!(
+                r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"{artifact}","size":1,"artifactType":"{ARTIFACT}"}}]}}"#
+            );
             let manifest = json!({"artifactType": ARTIFACT, "config": {"mediaType": piece.media_type}, "subject": {"digest": image}});
             let document: Value = serde_json::from_str(piece.document).unwrap_or_default();
-            let listed = digest(&index.to_string());
-            answers.insert(format!("{REPOSITORY}:{tag}"), json!({"digest": listed}));
-            answers.insert(format!("{REPOSITORY}@{listed}"), index);
+            let listed = digest(&index);
+            answers.insert(format!("{REPOSITORY}:{tag}"), written(&json!({"digest": listed})));
+            answers.insert(format!("{REPOSITORY}@{listed}"), index.into_bytes());
             answers.insert(
                 format!("{REPOSITORY}@{artifact}"),
-                json!({"manifest": manifest, "digest": artifact, "config": document}),
+                written(&json!({"manifest": manifest, "digest": artifact, "config": document})),
             );
         }
         Place::Object => {
@@ -95,15 +97,19 @@ pub(super) fn host(piece: Piece, place: Place) -> Arc<dyn HostAnswers> {
                 "metadata": {"name": tag, "creationTimestamp": "2026-11-28T12:00:00Z"},
                 "spec": {"evidence": [{"mediaType": piece.media_type, "data": BASE64_STANDARD.encode(piece.document)}]},
             });
-            answers.insert(tag, object);
+            answers.insert(tag, written(&object));
         }
     }
     Arc::new(Signed { answers })
 }
 
+fn written(answer: &Value) -> Vec<u8> {
+    answer.to_string().into_bytes()
+}
+
 struct Signed {
     /// By the image, or by the object's name.
-    answers: BTreeMap<String, Value>,
+    answers: BTreeMap<String, Vec<u8>>,
 }
 
 impl HostAnswers for Signed {
@@ -112,7 +118,7 @@ impl HostAnswers for Signed {
         let named = |key| request.get(key).and_then(Value::as_str);
         let name = request.as_str().or(named("image")).or(named("name")).unwrap_or_default();
         match self.answers.get(name) {
-            Some(answer) => Ok(answer.to_string().into_bytes()),
+            Some(answer) => Ok(answer.clone()),
             None if call.operation == "v2/verify" => Err(format!("no signatures found for image: {name} ")),
             None => Err(format!(
                 "Fail to interact with OCI registry: Registry error: url https://registry.example.com/v2/team/signed/manifests/{name}, envelope: OCI API errors: [OCI API error: manifest unknown]"
