@@ -630,6 +630,7 @@ def add_evidence(world, push, names, images):
         digest = names[f"digest of {repo}:1.0"]
         attach(repo, digest, *piece)
         world.add_evidence(digest, in_object(*piece))
+        names[f"object of {repo}:1.0"] = f"ImageEvidence {digest.replace(':', '-')}"
     # Nothing is beside this one, and the object is about every image with the digest, wherever it is.
     world.add_evidence(put_image("evidence/app"), *(in_object(*piece) for piece in pieces.values()))
     for file in ("p256.pub", "other.pub", "root.json", "notary-p256-ca.pem", "notary-other-ca.pem"):
