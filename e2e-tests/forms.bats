@@ -103,19 +103,19 @@ table() {
     done < <(table)
 }
 
-@test "a signature that cosign 3 wrote as a bundle is told apart from none by what to do" {
+@test "a signature that cosign 3 wrote as a bundle is named, with the way out" {
     ask cosign3-sign team
-    says "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false); team (its key) must sign $REGISTRY/forms/cosign3-sign@sha256:"
-    # The referrers of the old format are looked at no more than the new ones.
+    says "not signed by team (its key): what was pushed as \`application/vnd.dev.sigstore.bundle.v0.3+json\` can't be read: it is a layer, which hosts don't hand out: \`image-admission attach $REGISTRY/forms/cosign3-sign@$(digest forms/cosign3-sign:1.0)\` makes it readable"
+    # So is the old format among the referrers.
     ask cosign3-sign-classic-referrers team
-    says "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)"
+    says "not signed by team (its key): what was pushed as \`application/vnd.dev.cosign.artifact.sig.v1+json\` can't be read: it is a layer, which hosts don't hand out: "
     ask cosign3-sign-classic other
     says "signed, but not by team (its key)"
 }
 
 @test "an attestation that cosign wrote as a bundle is named, with the way out" {
     ask cosign3-attest team "intoto: {type: '$SLSA'}"
-    says "but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope as the configuration of an artifact (\`oras push --config\`)"
+    says "but something in layers, which hosts don't hand out: \`image-admission attach\` makes it readable"
     ask cosign3-download-oras team "intoto: {type: '$SLSA'}, tagSuffix: slsa" " && payload(i, attestations.it).predicate.runDetails.builder.id == 'https://ci.example'"
     says ""
     ask cosign3-download-oras other "intoto: {type: '$SLSA'}, tagSuffix: slsa"

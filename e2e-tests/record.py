@@ -25,5 +25,5 @@ world.serve_cluster(record.MORE_KINDS)
 sessions = os.path.join(ROOT, "e2e-tests/sessions")
 shutil.rmtree(sessions, ignore_errors=True)
 os.makedirs(sessions)
-files = [os.path.join(ROOT, "e2e-tests", name) for name in ("reports.bats", "rego.bats")]
+files = [os.path.join(ROOT, "e2e-tests", name) for name in ("reports.bats", "rego.bats", "evidence.bats")]
 sys.exit(subprocess.run(["bats", *files], env={**os.environ, "RECORD": world.sources, "KUBECONFIG": world.kubeconfig}).returncode)

@@ -79,7 +79,7 @@ END
     pod "$REGISTRY/signed/app:1.0" "$REGISTRY/signed/none:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed in a form that can be read (after \`cosign sign\` or \`notation sign\`, run \`image-admission attach\`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
 END
 }
 
@@ -185,7 +185,7 @@ END
     expect <<END
 {"allowed": true, "auditAnnotations": {
     "verdict": "allowed", "reason": "pre-scan accepts every image", "container-1.image": "$REGISTRY/signed/none:1.0", "container-1.pre-scan": "accept: Global default policy",
-    "verification.signed": "Policy signed failed: sign it; '$REGISTRY/signed/none:1.0': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
+    "verification.signed": "Policy signed failed: sign it; '$REGISTRY/signed/none:1.0': not signed in a form that can be read (after \`cosign sign\` or \`notation sign\`, run \`image-admission attach\`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
 END
 }
 
@@ -207,7 +207,7 @@ END
     was "$REGISTRY/signed/app:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed in a form that can be read (after \`cosign sign\` or \`notation sign\`, run \`image-admission attach\`); team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
 END
 }
 

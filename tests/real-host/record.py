@@ -19,10 +19,10 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import CONFIG, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http
+from world import BUNDLE, CONFIG, COSE, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http, made
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "evidence", "configurations", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
 # What people read in the demo, by the package in the world's reports: its name, version and fixed version.
 DEMO_PACKAGES = {"pkg0": ("openssl", "3.3.1-r0", "3.3.2-r1"), "pkg1": ("curl", "8.9.0-r0", "8.9.1-r1")}
@@ -94,12 +94,13 @@ def make_world():
     add_sboms(world, push, names, last)
     add_artifacts(world, push, names, images)
     add_verified(world, push, names, images)
+    add_evidence(world, push, names, images)
     add_configured(world, names, images)
     add_other_kinds(world, push, names)
     add_hidden(world, push, names, images)
     add_decoys(world, push, names, images)
     # A registry that is listed, and down: nothing listens there.
-    down = ["localhost:5001/team/app:1.0", f"localhost:5001/vex/vex/cleared:{names['digest of vex/cleared:1.0'].replace(':', '-')}.vex"]
+    down = ["localhost:5001/team/app:1.0", f"localhost:5001/evidence/app@{names['digest of evidence/app:1.0']}", f"localhost:5001/vex/vex/cleared:{names['digest of vex/cleared:1.0'].replace(':', '-')}.vex"]
     refused = {"error": "Fail to interact with OCI registry: error sending request for url (http://localhost:5001/v2/)\n\nCaused by:\n    0: error sending request\n    1: client error (Connect)\n    2: tcp connect error\n    3: Connection refused (os error 111)"}
     images.update({image: refused for image in down})
     return world, names, images
@@ -596,6 +597,45 @@ def add_verified(world, push, names, images):
     attest("signed/none:1.0", names["digest of signed/none:1.0"], "https://ci.example", into="attestations/signed/none")
     attest("signed/replayed:1.0", names["digest of signed/app:1.0"], "https://ci.example")
     attest("signed/forged:1.0", names["digest of signed/forged:1.0"], "https://ci.example", signed="https://elsewhere.example")
+
+
+def add_evidence(world, push, names, images):
+    """An image that real tools signed, and what they wrote about it: beside it in its repositories, and in an object of the cluster."""
+    pieces = {"bundle": ("sign-p256.json", BUNDLE), "keyless": ("workflow-sign.json", BUNDLE), "attested": ("attest-slsaprovenance1.json", BUNDLE),
+              "envelope": ("att-p256.json", ENVELOPE), "jws": ("notation-jws-p256.json", "application/jose+json"), "cose": ("notation-cose-p256.base64", COSE)}
+
+    def put_image(repo):
+        digest = names[f"digest of {repo}:1.0"] = world.push_made(repo)
+        images[f"{REGISTRY}/{repo}:1.0"] = {"digest": digest}
+        return digest
+
+    def attach(repo, digest, file, kind):
+        document = made(file)
+        if kind == COSE:
+            kind, document = "application/vnd.image-admission.cose.v1+json", json.dumps({"data": document.strip()})
+        artifact, index = world.attach_evidence(repo, digest, document, kind).items()
+        images[f"{REGISTRY}/{repo}@{artifact[0]}"] = {"digest": artifact[0], "manifest": artifact[1], "config": json.loads(document)}
+        images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}"] = {"digest": index[0], "manifest": index[1]}
+        names[f"evidence of {repo}:1.0"] = f"{REGISTRY}/{repo}@{artifact[0]}"
+
+    def in_object(file, kind):
+        return kind, made(file).strip() if kind == COSE else base64.b64encode(made(file).encode()).decode()
+
+    for what, piece in pieces.items():
+        repo = f"evidence/{what}"
+        attach(repo, put_image(repo), *piece)
+        # Another image, with what was signed about the first.
+        repo = f"evidence/moved-{what}"
+        push(f"{repo}:1.0")
+        digest = names[f"digest of {repo}:1.0"]
+        attach(repo, digest, *piece)
+        world.add_evidence(digest, in_object(*piece))
+        names[f"object of {repo}:1.0"] = f"ImageEvidence {digest.replace(':', '-')}"
+    # Nothing is beside this one, and the object is about every image with the digest, wherever it is.
+    world.add_evidence(put_image("evidence/app"), *(in_object(*piece) for piece in pieces.values()))
+    for file in ("p256.pub", "other.pub", "root.json", "notary-p256-ca.pem", "notary-other-ca.pem"):
+        # In the form that it has inside a quoted string.
+        names[f"{file} of evidence"] = json.dumps(made(file))[1:-1]
 
 
 def add_configured(world, names, images):

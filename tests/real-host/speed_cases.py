@@ -3,10 +3,10 @@
 A case is `{"settings", "images", "beside"}`. `beside` is a list of host calls, those that judging can't do without, or the name of
 another case. A case of another policy names its `module`.
 """
-import os
+import base64, os
 
 from opa import RULE
-from world import ENVELOPE, HERE, SBOMSCANNER, TRIVY_OPERATOR, build_envelope, finding, report_name
+from world import BUNDLE, ENVELOPE, HERE, SBOMSCANNER, TRIVY_OPERATOR, build_envelope, finding, made, report_name
 
 AMD64, ARM64, ARM = "linux/amd64", "linux/arm64", "linux/arm"
 SUMMARY = ["imageMetadata", "report.summary"]
@@ -80,9 +80,9 @@ def keys():
     """A key of each kind that envelopes may be signed with, by its name: of `cryptography`, and its PEM."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-    made = {"p256": ec.generate_private_key(ec.SECP256R1()), "p384": ec.generate_private_key(ec.SECP384R1()), "ed25519": ed25519.Ed25519PrivateKey.generate()}
+    signers = {"p256": ec.generate_private_key(ec.SECP256R1()), "p384": ec.generate_private_key(ec.SECP384R1()), "ed25519": ed25519.Ed25519PrivateKey.generate()}
     pem = lambda key: key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
-    return {name: (key, pem(key)) for name, key in made.items()}
+    return {name: (key, pem(key)) for name, key in signers.items()}
 
 
 def sign(key):
@@ -151,13 +151,13 @@ def build_cases(world):
         cases[name] = {"settings": {**settings, "reports": {"sources": [source], "platforms": [AMD64]}}, "beside": one_get}
 
     # Signatures, which the host verifies, and envelopes, which the policy verifies.
-    made = keys()
-    world.sign("team/app", image["index"], made["p256"][0])
-    pub_keys = {"type": "SigstorePubKeyVerify", "image": f"{world.registry}/team/app@{image['index']}", "pub_keys": [made["p256"][1]], "annotations": None}
-    cases["signature"] = {"settings": verification(world, made["p256"][1], "verifyImageSignatures(i, [attestors.team]) > 0"), "beside": [digest_call, call("oci", "v2/verify", pub_keys)]}
-    cases["expression"] = {"settings": verification(world, made["p256"][1], "true"), "beside": "accepted"}
+    signers = keys()
+    world.sign("team/app", image["index"], signers["p256"][0])
+    pub_keys = {"type": "SigstorePubKeyVerify", "image": f"{world.registry}/team/app@{image['index']}", "pub_keys": [signers["p256"][1]], "annotations": None}
+    cases["signature"] = {"settings": verification(world, signers["p256"][1], "verifyImageSignatures(i, [attestors.team]) > 0"), "beside": [digest_call, call("oci", "v2/verify", pub_keys)]}
+    cases["expression"] = {"settings": verification(world, signers["p256"][1], "true"), "beside": "accepted"}
     cases["accepted"] = {"settings": {**settings, "preScanPolicies": {"defaultPolicy": "accept"}}, "beside": []}
-    for name, (key, pem) in made.items():
+    for name, (key, pem) in signers.items():
         envelope = build_envelope("team/app", image["index"], "https://ci.example", sign(key))
         artifact = world.attach("team/app", image["index"], envelope, name, ENVELOPE)
         slsa = {"name": "slsa", "intoto": {"type": "https://slsa.dev/provenance/v1"}, "tagSuffix": name}
@@ -165,6 +165,20 @@ def build_cases(world):
         tag = f"{world.registry}/team/app:{image['index'].replace(':', '-')}.{name}"
         cases[f"envelope-{name}"] = {"settings": verification(world, pem, *verified, attestations=[slsa]),
                                      "beside": [digest_call, call("oci", "v1/manifest_digest", tag), call("oci", "v1/oci_manifest_config", f"{world.registry}/team/app@{artifact}")]}
+
+    # The same by a bundle of cosign 3, which the policy verifies: beside the image, and in an object of the cluster.
+    own = world.push_made("team/made")
+    beside = world.attach_evidence("team/made", own, made("sign-p256.json"), BUNDLE)
+    world.add_evidence(own, (BUNDLE, base64.b64encode(made("sign-p256.json").encode()).decode()))
+    name = f"{world.registry}/team/made"
+    signed, tag_call = verification(world, made("p256.pub"), "verifyImageSignatures(i, [attestors.team]) > 0"), call("oci", "v1/manifest_digest", f"{name}:1.0")
+    artifact, index = beside
+    places = {"bundle": [call("oci", "v1/manifest_digest", f"{name}:{own.replace(':', '-')}"),
+                         call("oci", "v1/oci_manifest", f"{name}@{index}"), call("oci", "v1/oci_manifest_config", f"{name}@{artifact}")],
+              "bundle-in-object": [get(api_version="image-admission.kubewarden.io/v1alpha1", kind="ImageEvidence", name=own.replace(":", "-"), field_masks=None)]}
+    for place, asked in places.items():
+        where = {"evidence": {"fromCluster": True}} if place == "bundle-in-object" else {}
+        cases[place] = {"settings": {**signed, **where}, "images": [f"{name}:1.0"], "beside": [tag_call, *asked]}
 
     # Many images.
     for name, count, platforms in (("20-images", 20, (AMD64, ARM64)), ("50-images", 50, (AMD64, ARM64, ARM))):

@@ -32,12 +32,16 @@ NAMESPACED = [
     ("apps/v1", "ReplicaSet", "replicasets"),
     ("apps/v1", "Deployment", "deployments"),
 ]
-OF_THE_CLUSTER = [("v1", "Namespace", "namespaces")]
+OF_THE_CLUSTER = [("v1", "Namespace", "namespaces"), ("image-admission.kubewarden.io/v1alpha1", "ImageEvidence", "imageevidences")]
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 ENVELOPE = "application/vnd.dsse.envelope.v1+json"
+COSE = "application/cose"
+BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
+# What `image-admission attach` pushes: an artifact whose configuration is an envelope, a bundle or another signature.
+EVIDENCE = "application/vnd.image-admission.evidence.v1+json"
 
 
 def find_tool(name):
@@ -77,6 +81,12 @@ def annotate(module, metadata, annotated):
 
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
+
+
+def made(file):
+    """A file of `crates/evidence/tests/made`: what real tools signed, and whom to trust for it."""
+    with open(os.path.join(ROOT, "crates/evidence/tests/made", file)) as text:
+        return text.read()
 
 
 def compact(document):
@@ -208,7 +218,31 @@ class World:
             manifest["subject"] = {"mediaType": INDEX, "digest": digest, "size": 1}
         return self.manifest(repository, f"{digest.replace(':', '-')}.{suffix}", manifest)[0]
 
+    def push_made(self, repository):
+        """Pushes the image that all of `crates/evidence/tests/made` is about, as `1.0`; its digest."""
+        layer = b"an image\n"
+        self.blob(repository, layer)
+        self.blob(repository, compact({"os": "linux", "architecture": "amd64", "config": {}, "rootfs": {"type": "layers", "diff_ids": ["sha256:" + sha256(layer)]}}))
+        return self.manifest(repository, "1.0", json.loads(made("image.json")))[0]
+
+    def attach_evidence(self, repository, digest, document, kind):
+        """As `image-admission attach` does: an artifact whose configuration is the document, in the index at the tag of the image's digest.
+        The two by their digests."""
+        empty = {"mediaType": "application/vnd.oci.empty.v1+json", **self.blob(repository, b"{}")}
+        artifact = {"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": EVIDENCE, "config": {"mediaType": kind, **self.blob(repository, document.encode())},
+                    "layers": [empty], "subject": {"mediaType": MANIFEST, "digest": digest, "size": 1}}
+        own, size = self.manifest(repository, None, artifact)
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"mediaType": MANIFEST, "digest": own, "size": size, "artifactType": EVIDENCE}]}
+        listed, _ = self.manifest(repository, digest.replace(":", "-"), index)
+        return {own: artifact, listed: index}
+
     # The cluster.
+
+    def add_evidence(self, digest, *evidence):
+        """The same in an object, as `image-admission evidence pull` writes it: media types with bytes in base64."""
+        pieces = [{"mediaType": kind, "data": data} for kind, data in evidence]
+        self.objects.append({"apiVersion": "image-admission.kubewarden.io/v1alpha1", "kind": "ImageEvidence", "spec": {"evidence": pieces},
+                             "metadata": {"name": digest.replace(":", "-"), "uid": f"uid-{digest}", "resourceVersion": "1", "creationTimestamp": "2026-11-28T12:00:00Z"}})
 
     def add_sbomscanner_report(self, repository, tag, platform, digest, index=None, counts=None, entries=None, namespace="sbomscanner", registry=None, registry_resource=None):
         """A report as sbomscanner writes it: `counts` are findings by severity, `entries` whole ones."""

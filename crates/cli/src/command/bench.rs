@@ -3,6 +3,7 @@
 
 mod cost;
 mod envelope;
+mod evidence;
 mod scene;
 mod world;
 

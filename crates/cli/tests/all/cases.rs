@@ -125,6 +125,7 @@ fn cases() -> Vec<Case> {
         "seeds_rego",
         "rego",
         "verification",
+        "evidence",
         "configurations",
         "break_glass",
         "message",

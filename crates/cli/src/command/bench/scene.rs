@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::BenchError;
 use super::envelope::{ED25519, P256, P384, PREDICATE, Signer};
-use super::world::{Findings, World};
+use super::evidence::{self, Piece, Place};
+use super::world::{Findings, World, creation};
 use image_admission_module_host::answers::HostAnswers;
 use image_admission_module_host::runtime::{PolicyModule, Reply};
 
@@ -28,6 +29,16 @@ impl Scene {
 
     fn of(name: &'static str, world: &World, payload: Vec<u8>, accepted: bool) -> Self {
         Self { name, function: "validate", payload, host: world.host(), accepted: Some(accepted) }
+    }
+
+    /// The image of [`evidence`], which the attestor must have signed.
+    fn signed(name: &'static str, attestor: &Value, piece: Piece, place: Place) -> Self {
+        let mut settings = demanding(attestor, None, &["verifyImageSignatures(i, [attestors.team]) > 0"]);
+        if let (Place::Object, Some(settings)) = (place, settings.as_object_mut()) {
+            settings.insert("evidence".to_owned(), json!({"fromCluster": true}));
+        }
+        let payload = creation(&[evidence::IMAGE.to_owned()], &settings, 0);
+        Self { name, function: "validate", payload, host: evidence::host(piece, place), accepted: Some(true) }
     }
 
     /// An instance that does nothing but tell its protocol's version.
@@ -156,6 +167,11 @@ pub(super) fn counted() -> Vec<Scene> {
         CUSTOM_RULE.replace("namespace == \"locked\"", "endswith(image, \":latest\")").replace("namespace]", "image]");
     let scored = json!({"acceptance": {"cvssScore": {"threshold": 9.0}}});
     let signed = verified(KEY, None, &["verifyImageSignatures(i, [attestors.team]) > 0"]);
+    let by_key = json!({"name": "team", "cosign": {"key": {"data": evidence::KEY}}});
+    let identity = json!({"issuerRegExp": "^http://127[.]0[.]0[.]1:[0-9]+/workflow$", "subject": evidence::WORKFLOW});
+    let by_workflow = json!({"name": "team", "cosign": {"keyless": {"identities": [identity]}, "trustRoot": {"data": evidence::ROOT}}});
+    let notary = |certs: &str| json!({"name": "team", "notary": {"certs": certs, "trustedIdentities": ["x509.subject: C=DE, ST=Berlin, O=Example"]}});
+    let (by_p256, by_rsa) = (notary(evidence::AUTHORITY_P256), notary(evidence::AUTHORITY_RSA));
     let large = World::new(1, few);
     vec![
         Scene::new(
@@ -172,6 +188,11 @@ pub(super) fn counted() -> Vec<Scene> {
         Scene::new("1 image with an envelope by an Ed25519 key", 1, few, attested(&ED25519), true),
         Scene::new("the same by a P-256 key", 1, few, attested(&P256), true),
         Scene::new("the same by a P-384 key", 1, few, attested(&P384), true),
+        Scene::signed("1 image with a bundle by a P-256 key", &by_key, evidence::BUNDLE, Place::Registry),
+        Scene::signed("the same in an object of the cluster", &by_key, evidence::BUNDLE, Place::Object),
+        Scene::signed("the same by a certificate, logged", &by_workflow, evidence::KEYLESS, Place::Registry),
+        Scene::signed("1 image that notation signed by a P-256 key", &by_p256, evidence::JWS_P256, Place::Registry),
+        Scene::signed("the same by an RSA-3072 key", &by_rsa, evidence::JWS_RSA, Place::Registry),
         Scene::new("1 image with 1,000 findings, scores decide", 1, Findings::Count(1000), scored, true),
         Scene::new("1 image, and what is exploited by its reports", 1, few, exploited(json!("reject")), true),
         Scene::new(
@@ -193,10 +214,14 @@ pub(super) fn counted() -> Vec<Scene> {
 
 /// Settings that demand this of the image of each container, though pre-scan accepts it.
 fn verified(key: &str, attestation: Option<Value>, demands: &[&str]) -> Value {
+    demanding(&json!({"name": "team", "cosign": {"key": {"data": key}}}), attestation, demands)
+}
+
+/// The same by any attestor.
+fn demanding(attestor: &Value, attestation: Option<Value>, demands: &[&str]) -> Value {
     let expression = |demand: &&str| json!({"expression": format!("images.containers.all(i, {demand})")});
     let verifications: Vec<Value> = demands.iter().map(expression).collect();
-    let attestors = json!([{"name": "team", "cosign": {"key": {"data": key}}}]);
-    let mut policy = json!({"name": "signed", "verifyPreScanAccepted": true, "attestors": attestors, "verifications": verifications});
+    let mut policy = json!({"name": "signed", "verifyPreScanAccepted": true, "attestors": [attestor], "verifications": verifications});
     if let (Some(policy), Some(attestation)) = (policy.as_object_mut(), attestation) {
         policy.insert("attestations".to_owned(), json!([attestation]));
     }

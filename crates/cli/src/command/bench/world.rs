@@ -54,27 +54,32 @@ impl World {
 
     /// The same of a Pod with so many bytes in an annotation.
     pub(super) fn payload_of(&self, settings: &Value, annotated: usize) -> Vec<u8> {
-        let containers: Vec<Value> = (0..self.images)
-            .map(|number| json!({"name": format!("c{number}"), "image": format!("{REGISTRY}/{}:1.0", repository(number))}))
-            .collect();
-        let metadata = match annotated {
-            0 => json!({"name": "p", "namespace": "default"}),
-            _ => json!({"name": "p", "namespace": "default", "annotations": {"note": "x".repeat(annotated)}}),
-        };
-        let object =
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}});
-        let request = json!({
-            "uid": "bench", "operation": "CREATE", "namespace": "default", "name": "p", "userInfo": {"username": "someone"},
-            "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "object": object,
-        });
-        json!({"request": request, "settings": settings}).to_string().into_bytes()
+        let images: Vec<String> =
+            (0..self.images).map(|number| format!("{REGISTRY}/{}:1.0", repository(number))).collect();
+        creation(&images, settings, annotated)
     }
 
     /// The world's answers. Each is made at the first request for it, and ready from then on.
     pub(super) fn host(&self) -> Arc<dyn HostAnswers> {
         Arc::new(Ready { reports: self.reports.clone(), answers: Mutex::default() })
     }
+}
+
+/// The request to create a Pod with these images and so many bytes in an annotation, and settings.
+pub(super) fn creation(images: &[String], settings: &Value, annotated: usize) -> Vec<u8> {
+    let container = |(number, image)| json!({"name": format!("c{number}"), "image": image});
+    let containers: Vec<Value> = images.iter().enumerate().map(container).collect();
+    let metadata = match annotated {
+        0 => json!({"name": "p", "namespace": "default"}),
+        _ => json!({"name": "p", "namespace": "default", "annotations": {"note": "x".repeat(annotated)}}),
+    };
+    let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}});
+    let request = json!({
+        "uid": "bench", "operation": "CREATE", "namespace": "default", "name": "p", "userInfo": {"username": "someone"},
+        "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "object": object,
+    });
+    json!({"request": request, "settings": settings}).to_string().into_bytes()
 }
 
 fn repository(number: usize) -> String {
@@ -109,7 +114,8 @@ fn platform_digest(repository: &str, platform: &str) -> String {
     digest(&format!("{platform} of {repository}"))
 }
 
-fn digest(text: &str) -> String {
+/// The digest of a text.
+pub(super) fn digest(text: &str) -> String {
     format!("sha256:{}", hex(text))
 }
 
