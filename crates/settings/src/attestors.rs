@@ -26,10 +26,12 @@ pub struct Attestor {
 }
 
 impl Attestor {
-    /// Whether the host can look for this attestor's signatures; if not, only evidence counts.
+    /// Whether the host can look for this attestor's signatures; if not, only evidence counts. The host has a trust root of its own.
     #[must_use]
     pub fn is_known_to_hosts(&self) -> bool {
-        self.certificate.is_none() && !matches!(self.identity, Identity::KeylessMatching { .. } | Identity::Notary(_))
+        self.trust_root.is_none()
+            && self.certificate.is_none()
+            && !matches!(self.identity, Identity::KeylessMatching { .. } | Identity::Notary(_))
     }
 
     /// What of it is in the cluster, and read at each request.

@@ -158,6 +158,13 @@ impl<'a> Signatures<'a> {
         }
         let signed = match content {
             Content::Unreadable(why) => return Err(because(&format!("can't be read: {why}"))),
+            Content::Envelope(_) if attestor.trust_root.is_some() => {
+                let why = format!(
+                    "is an envelope, which no log knows, and `{}` has a `trustRoot`: attach the bundle",
+                    cut(&attestor.name, 64)
+                );
+                return Err(because(&why));
+            }
             Content::Envelope(envelope) => {
                 let key = self.public_key(attestor, "an envelope")?;
                 let verified = envelope.verify(&[(&attestor.name, &key)]).and_then(|verified| verified.statement());

@@ -286,7 +286,8 @@ pub struct Cosign {
     pub annotations: Option<BTreeMap<String, String>>,
     /// Whether the signature must be in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,
-    /// What bundles with certificates are verified with, instead of `evidence.trustRoot`.
+    /// What bundles are verified with, instead of `evidence.trustRoot`. The host isn't asked then, since it has a trust root of its own:
+    /// only evidence counts. Beside `key`, one of the root's logs must have the signature.
     pub trust_root: Option<TrustRoot>,
 }
 

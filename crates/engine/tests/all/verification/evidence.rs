@@ -255,6 +255,26 @@ fn an_old_object_says_nothing() {
     }
 }
 
+/// With a trust root of its own, an attestor's signatures must be in that root's log: the host isn't asked, and an envelope isn't enough.
+#[test]
+fn a_trust_root_of_ones_own_is_the_only_one() {
+    let digest = image();
+    let [logged, unlogged, envelope] = ["sign-p256-logged.json", "sign-p256.json", "att-p256.json"].map(entry);
+    let attestor = attestor(&logged);
+    for (entry, counts, why) in [
+        (&logged, true, ""),
+        (&unlogged, false, "is refused: "),
+        (&envelope, false, "is an envelope, which no log knows, and `team` has a `trustRoot`: attach the bundle"),
+    ] {
+        let host =
+            registry(&digest, &[configuration(entry)]).signed(&format!("{REPOSITORY}@{digest}"), &made("p256.pub"));
+        let response = decide(&settings(&policy(entry, attestor.clone())), &host);
+        assert_eq!(response["accepted"], counts, "{entry}: {response}");
+        assert!(response["message"].as_str().unwrap_or_default().contains(why), "{response}");
+        assert_eq!(verified(&host), [Value::Null; 0], "the host has another trust root");
+    }
+}
+
 /// Messages say what was there, and what is wrong with it.
 #[test]
 fn what_is_wrong_with_evidence_is_told() {
