@@ -100,9 +100,12 @@ def make_world():
     add_hidden(world, push, names, images)
     add_decoys(world, push, names, images)
     # A registry that is listed, and down: nothing listens there.
-    down = ["localhost:5001/team/app:1.0", f"localhost:5001/evidence/app@{names['digest of evidence/app:1.0']}", f"localhost:5001/vex/vex/cleared:{names['digest of vex/cleared:1.0'].replace(':', '-')}.vex"]
+    down = ["localhost:5001/team/app:1.0", f"localhost:5001/vex/vex/cleared:{names['digest of vex/cleared:1.0'].replace(':', '-')}.vex"]
     refused = {"error": "Fail to interact with OCI registry: error sending request for url (http://localhost:5001/v2/)\n\nCaused by:\n    0: error sending request\n    1: client error (Connect)\n    2: tcp connect error\n    3: Connection refused (os error 111)"}
     images.update({image: refused for image in down})
+    # Who verifies signatures says it otherwise.
+    digest = names["digest of evidence/app:1.0"]
+    images[f"localhost:5001/evidence/app@{digest}"] = {"error": f"failed to get image trusted layers: Cannot fetch manifest of localhost:5001/evidence/app@{digest}: error sending request for url (http://localhost:5001/v2/evidence/app/manifests/{digest})"}
     return world, names, images
 
 
