@@ -358,7 +358,9 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
     };
     let key = SettingsMap::named(cosign.get("key"), &path, expected, problems)?;
     // Where the private key is makes no difference to who has the public one.
-    if key.has("kms") && !["data", "secretRef", "configMapRef"].into_iter().any(|source| key.has(source)) {
+    if key.text("kms", problems).is_some()
+        && !["data", "secretRef", "configMapRef"].into_iter().any(|source| key.has(source))
+    {
         problems.add(
             path.key("kms"),
             "no key management service is asked at admission: export the public key, and write it as `data` beside this",

@@ -44,7 +44,10 @@ pub const EXAMPLES: [(&str, &str); 19] = [
         "exemptionsFrom",
         "exemptionsFrom: {namespace: kubewarden, workloadNamespace: true, severities: [high, medium], maxDuration: 30d, requireApprovedBy: true}",
     ),
-    ("evidence", "evidence: {fromCluster: true, maxAge: 7d, revoked: [\"5f:3a:91:0c\"]}"),
+    (
+        "evidence",
+        "evidence: {fromCluster: true, maxAge: 7d, trustRoot: {configMapRef: {namespace: security, name: cosign}}, revoked: [\"5f:3a:91:0c\"]}",
+    ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (
         "reports.vex",

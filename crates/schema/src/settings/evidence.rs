@@ -28,7 +28,7 @@ pub struct Evidence {
 #[schemars(extend("oneOf" = [{"required": ["data"]}, {"required": ["secretRef"]}, {"required": ["configMapRef"]}]))]
 pub struct TrustRoot {
     /// Its text.
-    #[schemars(extend("contentMediaType" = "application/json"))]
+    #[schemars(extend("contentMediaType" = "application/json", "examples" = ["{\"mediaType\": \"application/vnd.dev.sigstore.trustedroot+json;version=0.1\"}"]))]
     pub data: Option<String>,
     /// A Secret that is read at each request; `key` is `trusted_root.json`, unless it is set.
     pub secret_ref: Option<KeyReference>,

@@ -208,6 +208,8 @@ pub struct InlineKey {
     /// The key.
     #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
     pub data: String,
+    /// Where the private key is. Nobody asks there at admission.
+    pub kms: Option<String>,
     /// Only `sha256` is supported.
     #[schemars(extend("pattern" = "^[Ss][Hh][Aa]256$", "default" = "sha256"))]
     pub hash_algorithm: Option<String>,

@@ -345,9 +345,12 @@ pub struct Keyless {
 /// expressions: with one, only evidence counts, and a trust root is needed.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("allOf" = [
-    {"oneOf": [{"required": ["issuer"]}, {"required": ["issuerRegExp"]}]},
-    {"oneOf": [{"required": ["subject"]}, {"required": ["subjectPrefix"]}, {"required": ["subjectRegExp"]}]}
+#[schemars(extend("oneOf" = [
+    {"required": ["issuer", "subject"]},
+    {"required": ["issuer", "subjectPrefix"]},
+    {"required": ["issuer", "subjectRegExp"]},
+    {"required": ["issuerRegExp", "subject"]},
+    {"required": ["issuerRegExp", "subjectRegExp"]}
 ]))]
 pub struct KeylessIdentity {
     /// The identity's issuer.
