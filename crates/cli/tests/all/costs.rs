@@ -12,10 +12,9 @@ const ROOM_OF_OTHER_COMPILERS: u64 = 20;
 const SLACK: u64 = 10;
 /// Pages more that a kernel may bring than another.
 const PAGES: u64 = 2;
-/// The most functions in the module's table. Each instance gets a table of its own, of 8 bytes for each. Up to 14,336 bytes
-/// the policy server's allocator takes it from memory that it has; beyond, it asks the kernel for empty pages, and every
-/// processor forgets where they were: a twentieth of the server's time for a request of one image, by `perf`.
-const FUNCTIONS: u64 = 14_336 / 8;
+/// The most functions in the module's table: each instance gets a table of its own, of 8 bytes for each
+/// (docs/decisions/build-nothing-before-it-is-needed.md).
+const FUNCTIONS: u64 = 1_900;
 
 /// The figures of each request, in the order of the table.
 fn costs(table: &str) -> BTreeMap<&str, Vec<Option<u64>>> {
