@@ -399,7 +399,8 @@ impl<'a> Signatures<'a> {
             pieces.push(match Artifact::read(self.host(), &artifact, digest) {
                 Ok(Artifact { kind, document, .. }) => Piece::read(artifact, &kind.unwrap_or_default(), &document),
                 Err(HostFailure::Malformed(why)) => Piece { place: artifact, content: Content::Unreadable(why) },
-                Err(failure) => return Err(failure),
+                // Something may be listed that is gone, and others may count.
+                Err(failure) => Piece { place: artifact, content: Content::Unreadable(failure.to_string()) },
             });
         }
         // Where something readable is, its reason is the one that counts.

@@ -230,6 +230,25 @@ fn places_are_not_believed() {
     assert_eq!(host.calls().iter().filter(|call| call.namespace == "oci").count(), 0, "{:?}", host.calls());
 }
 
+/// Whoever may push, or keeps somebody from answering, keeps no image out that has a signature elsewhere.
+#[test]
+fn a_place_that_cannot_be_read_keeps_no_other_from_counting() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let settings = in_cluster(&settings(&policy(&signed, attestor(&signed))));
+    let own = || registry(&digest, &[configuration(&signed), configuration(&signed)]);
+    let gone = format!("{REPOSITORY}@{}", super::digest("evidence-1"));
+    for (what, host) in [
+        ("an artifact that is listed and gone", own().without(&gone)),
+        ("an artifact that its registry doesn't hand out", own().down(&gone)),
+        ("a signature that the host can't read", own().fails("v2/verify", "Failed to parse manifest: EOF")),
+        ("a cluster that doesn't answer", own().fails("get_resource", "timeout")),
+    ] {
+        let response = decide(&settings, &host);
+        assert_eq!(response["accepted"], true, "{what}: {response}");
+    }
+}
+
 #[test]
 fn an_old_object_says_nothing() {
     let digest = image();
