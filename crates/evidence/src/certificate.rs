@@ -34,8 +34,9 @@ pub const MAX_CERTIFICATE_BYTES: usize = 32 * 1024;
 /// The most certificates of a chain, leaf and root included.
 pub const MAX_CHAIN: usize = 8;
 
-/// The most signatures that the search for one chain verifies.
-const MAX_SIGNATURES: usize = 16;
+/// The most signatures that the search for one chain verifies: those of the longest chain, and one more. Whoever brings the
+/// certificates chooses how long each takes.
+const MAX_SIGNATURES: usize = MAX_CHAIN;
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
