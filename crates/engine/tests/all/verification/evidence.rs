@@ -395,6 +395,31 @@ fn what_the_certificate_says_is_asked_for() {
     }
 }
 
+/// What a bundle proves by one trust root says nothing of another, and one identity of an attestor nothing of the next.
+#[test]
+fn a_bundle_is_held_against_each_trust_root_and_each_identity() {
+    let digest = image();
+    let workflow = entry("workflow-sign.json");
+    let own = |subject: &Value| json!({"issuer": workflow["issuer"], "subject": subject});
+    let keyless = |name: &str, root: &str, subjects: &[Value]| json!({"name": name, "cosign": {"keyless": {"identities": subjects.iter().map(own).collect::<Vec<_>>()}, "trustRoot": {"data": made(root)}}});
+    let (signer, other) = (workflow["identity"].clone(), json!("https://github.com/team/app/x"));
+    let attestors = [
+        keyless("stranger", "root-own.json", std::slice::from_ref(&signer)),
+        keyless("team", "root.json", &[other.clone(), signer]),
+        keyless("other", "root.json", &[other]),
+    ];
+    for place in [registry(&digest, &[configuration(&workflow)]), cluster(&digest, &[in_object(&workflow)])] {
+        for order in [["stranger", "team", "other"], ["other", "team", "stranger"]] {
+            let of =
+                order.map(|name| format!("(verifyImageSignatures(i, [attestors.{name}]) > 0) == {}", name == "team"));
+            let verifications = json!([{"expression": format!("images.all.all(i, {})", of.join(" && "))}]);
+            let settings = settings(&json!({"attestors": attestors, "verifications": verifications}));
+            let response = decide(&in_cluster(&settings), &place);
+            assert_eq!(response["accepted"], true, "{order:?}: {response}");
+        }
+    }
+}
+
 /// A trust root, a trust store and a key may stand in the cluster.
 #[test]
 fn trust_from_the_cluster() {
