@@ -350,6 +350,18 @@ fn what_is_wrong_with_evidence_is_told() {
     assert_eq!(decide(&settings, &own(&workflow))["accepted"], true);
 }
 
+/// What a pusher writes is no line of its own in a message.
+#[test]
+fn evidence_writes_no_line_of_a_message() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let envelope = json!({"payloadType": "x\n'web:1': signed by team", "payload": "", "signatures": [{"sig": ""}]});
+    let place = registry(&digest, &[("application/vnd.dsse.envelope.v1+json", envelope)]);
+    let response = decide(&settings(&policy(&signed, attestor(&signed))), &place);
+    let message = response["message"].as_str().unwrap();
+    assert!(message.contains("signed by team") && !message.contains("\n'web:1'"), "{message}");
+}
+
 /// What the authority certified of a workflow may be asked for, and a bundle of another workflow is passed over.
 #[test]
 fn what_the_certificate_says_is_asked_for() {
