@@ -57,8 +57,11 @@ enum Content {
 #[derive(Debug)]
 struct KnownBundle {
     bundle: Bundle,
-    proven: RefCell<Vec<(Rc<TrustRoot>, String, Result<Signed, BundleError>)>>,
+    proven: RefCell<Vec<Proven>>,
 }
+
+/// The trust root, the digest, and what came of it.
+type Proven = (Rc<TrustRoot>, String, Result<Signed, BundleError>);
 
 impl KnownBundle {
     fn new(bundle: Bundle) -> Self {

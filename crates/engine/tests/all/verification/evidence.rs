@@ -249,6 +249,29 @@ fn a_place_that_cannot_be_read_keeps_no_other_from_counting() {
     }
 }
 
+/// What stands beside a platform keeps out nothing that stands beside its index.
+#[test]
+fn a_platform_whose_tag_is_no_index_keeps_no_attestation_of_its_index_from_counting() {
+    let digest = image();
+    let attested = entry("attest-slsaprovenance1.json");
+    let settings = settings(&policy(&attested, attestor(&attested)));
+    let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [
+        {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
+            "platform": {"architecture": "amd64", "os": "linux"}}]});
+    let index_digest = image_admission_stub_host::digest_of(&index.to_string());
+    let host = || {
+        let evidence = registry(&index_digest, &[configuration(&attested)]);
+        evidence.pushed(&format!("{REPOSITORY}:1"), index.clone()).image(&format!("{REPOSITORY}:amd64"), &digest)
+    };
+    let tag = format!("{REPOSITORY}:{}", digest.replace(':', "-"));
+    for (what, host) in
+        [("nothing", host()), ("a manifest", host().pushed(&tag, image_admission_stub_host::manifest()))]
+    {
+        let response = decide(&settings, &host);
+        assert_eq!(response["accepted"], true, "{what}: {response}");
+    }
+}
+
 #[test]
 fn an_old_object_says_nothing() {
     let digest = image();
