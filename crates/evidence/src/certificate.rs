@@ -26,7 +26,7 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::time::Time;
 
 use crate::dsse::BASE64_STANDARD;
-use crate::key::{KeyError, Message, PublicKey, Scheme};
+use crate::key::{KeyError, Message, PublicKey, Scheme, ecdsa_forms};
 
 /// The most bytes of a certificate. Those that sign code have 1 to 3 KiB.
 pub const MAX_CERTIFICATE_BYTES: usize = 32 * 1024;
@@ -34,8 +34,9 @@ pub const MAX_CERTIFICATE_BYTES: usize = 32 * 1024;
 /// The most certificates of a chain, leaf and root included.
 pub const MAX_CHAIN: usize = 8;
 
-/// The most signatures that the search for one chain verifies.
-const MAX_SIGNATURES: usize = 16;
+/// The most signatures that the search for one chain verifies: those of the longest chain, and one more. Whoever brings the
+/// certificates chooses how long each takes.
+const MAX_SIGNATURES: usize = MAX_CHAIN;
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
@@ -239,6 +240,19 @@ impl Certificate {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         hex(&Sha256::digest(&self.der))
+    }
+
+    /// Whether this is its fingerprint, or was when it was issued: nobody signed its signature, and anybody can write one of ECDSA in
+    /// another way.
+    pub(crate) fn had_fingerprint(&self, fingerprint: &str) -> bool {
+        self.fingerprint() == fingerprint
+            || ecdsa_forms(&self.signature).iter().any(|signature| {
+                let certificate = AnyRef::from_der(&self.signed_part).and_then(|part| {
+                    let algorithm = self.content.signature().owned_to_ref();
+                    Signed { part, algorithm, signature: BitStringRef::from_bytes(signature)? }.to_der()
+                });
+                certificate.is_ok_and(|der| hex(&Sha256::digest(der)) == fingerprint)
+            })
     }
 
     /// What it is called in messages.

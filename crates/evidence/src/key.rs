@@ -276,6 +276,19 @@ impl PublicKey {
     }
 }
 
+/// The DER of an ECDSA signature `(r, s)`, and of `(r, -s)`, which verifies as well; on each curve that it may be of.
+pub(crate) fn ecdsa_forms(signature: &[u8]) -> Vec<Vec<u8>> {
+    macro_rules! forms {
+        ($curve:ident) => {
+            $curve::ecdsa::Signature::from_der(signature)
+                .or_else(|_| $curve::ecdsa::Signature::from_slice(signature))
+                .and_then(|own| Ok([own, $curve::ecdsa::Signature::from_scalars(own.r(), -own.s())?]))
+                .map(|both| both.map(|form| form.to_der().as_bytes().to_vec()))
+        };
+    }
+    [forms!(p256), forms!(p384), forms!(p521)].into_iter().flatten().flatten().collect()
+}
+
 /// A message, in parts so that large ones needn't be copied. Each hash is computed once, however many signatures are tried.
 #[derive(Debug)]
 pub struct Message<'a> {

@@ -191,11 +191,17 @@ impl<'a> Attestations<'a> {
                 Err(failure) => Err(failure),
             };
         }
-        let mut found = self.beside(signatures, repository, index, wanted)?;
-        if digest != index {
-            found.extend(self.beside(signatures, repository, digest, wanted)?);
-        }
+        let mut found = Vec::new();
         let mut failure: Option<EvaluationError> = None;
+        let own = (digest != index).then_some(digest);
+        for place in std::iter::once(index).chain(own) {
+            match self.beside(signatures, repository, place, wanted) {
+                Ok(more) => found.extend(more),
+                // The other one may have what is wanted.
+                Err(why) if failure.as_ref().is_none_or(EvaluationError::is_outage) => failure = Some(why),
+                Err(_) => {}
+            }
+        }
         // New artifacts are added at the end.
         for found in found.iter().rev() {
             match self.judge(signatures, repository, found, digest, wanted, attestor) {

@@ -24,6 +24,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The most pieces of one place. Whoever may push, or write objects, chooses how many there are.
@@ -45,11 +46,37 @@ pub(super) struct Piece {
 
 #[derive(Debug, Clone)]
 enum Content {
-    Bundle(Rc<Bundle>),
+    Bundle(Rc<KnownBundle>),
     Envelope(Rc<Envelope>),
     Notary(Rc<notary::Envelope>),
     /// Why it can't be read.
     Unreadable(String),
+}
+
+/// A bundle, and what it proves of a digest by each trust root that it was verified with: attestors and their identities may be many.
+#[derive(Debug)]
+struct KnownBundle {
+    bundle: Bundle,
+    proven: RefCell<Vec<Proven>>,
+}
+
+/// The trust root, the digest, and what came of it.
+type Proven = (Rc<TrustRoot>, String, Result<Signed, BundleError>);
+
+impl KnownBundle {
+    fn new(bundle: Bundle) -> Self {
+        Self { bundle, proven: RefCell::default() }
+    }
+
+    fn verify_by_root(&self, root: &Rc<TrustRoot>, digest: &str) -> Result<Signed, BundleError> {
+        let is_asked = |own: &Rc<TrustRoot>, of: &str| Rc::ptr_eq(own, root) && of == digest;
+        if let Some((.., known)) = self.proven.borrow().iter().find(|(own, of, _)| is_asked(own, of)) {
+            return known.clone();
+        }
+        let signed = self.bundle.verify_by_root(root, digest);
+        self.proven.borrow_mut().push((Rc::clone(root), digest.to_owned(), signed.clone()));
+        signed
+    }
 }
 
 /// What a piece must be.
@@ -87,9 +114,9 @@ impl Piece {
                 .and_then(decode_base64)
                 .ok_or_else(|| "`data` is not base64; attach it again".to_owned())
                 .and_then(|bytes| Self::notary(notary::COSE, &bytes)),
-            _ if media_type.starts_with(SIGSTORE_BUNDLE) => {
-                Bundle::read(document).map(Rc::new).map(Content::Bundle).map_err(|why| why.to_string())
-            }
+            _ if media_type.starts_with(SIGSTORE_BUNDLE) => Bundle::read(document)
+                .map(|bundle| Content::Bundle(Rc::new(KnownBundle::new(bundle))))
+                .map_err(|why| why.to_string()),
             _ => Envelope::read(document).map(Rc::new).map(Content::Envelope).map_err(|why| why.to_string()),
         };
         Self { place, content: content.unwrap_or_else(Content::Unreadable) }
@@ -194,11 +221,12 @@ impl<'a> Signatures<'a> {
 impl<'a> Signatures<'a> {
     fn hold_bundle(
         &mut self,
-        bundle: &Bundle,
+        known: &KnownBundle,
         digest: &str,
         attestor: &Attestor,
         because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
     ) -> Result<Signed, Refused> {
+        let bundle = &known.bundle;
         match attestor.identity {
             Identity::Key(_) | Identity::KeyInCluster(_) => {
                 let key = self.public_key(attestor, "a bundle")?;
@@ -222,7 +250,7 @@ impl<'a> Signatures<'a> {
             return Err(because(&why));
         };
         let root = self.trust_root(source)?;
-        let signed = bundle.verify_by_root(&root, digest).map_err(|why| because(&refused(bundle, &why)))?;
+        let signed = known.verify_by_root(&root, digest).map_err(|why| because(&refused(bundle, &why)))?;
         let Some(identity) = &signed.identity else {
             return Err(because(&"is signed by a key, and not by a certificate"));
         };
@@ -406,7 +434,8 @@ impl<'a> Signatures<'a> {
             pieces.push(match Artifact::read(self.host(), &artifact, digest) {
                 Ok(Artifact { kind, document, .. }) => Piece::read(artifact, &kind.unwrap_or_default(), &document),
                 Err(HostFailure::Malformed(why)) => Piece { place: artifact, content: Content::Unreadable(why) },
-                Err(failure) => return Err(failure),
+                // Something may be listed that is gone, and others may count.
+                Err(failure) => Piece { place: artifact, content: Content::Unreadable(failure.to_string()) },
             });
         }
         // Where something readable is, its reason is the one that counts.

@@ -186,7 +186,7 @@ impl<'a> Signatures<'a> {
 
     /// Whether an attestor signed `repository@digest`. One of an attestor's identities is enough, and so is one that says it: an
     /// object of the cluster, the host, or a piece of evidence in the registry, in this order. The last is looked up only if the
-    /// host found nothing.
+    /// host found nothing, or failed.
     pub(super) fn verify_artifact(
         &mut self,
         policy: &VerificationPolicy,
@@ -198,31 +198,31 @@ impl<'a> Signatures<'a> {
         if attestors.is_empty() {
             return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
         }
-        // Whoever can write objects, or keep the cluster from answering, keeps out nobody who has a signature elsewhere.
+        // Whoever can write objects, push what the host can't read, or keep either from answering, keeps out nobody who has a
+        // signature elsewhere.
         let in_cluster =
             self.in_cluster(digest).and_then(|pieces| self.hold(&pieces, digest, &attestors, Wanted::Signature));
         if matches!(in_cluster, Ok(Ok(_))) {
             return Ok(Verdict::ByEvidence);
         }
-        let by_host = self.ask_host(reference, digest, &attestors);
-        let why = match by_host {
+        let by_host = match self.ask_host(reference, digest, &attestors) {
             Ok(None) => return Ok(Verdict::ByHost),
-            Ok(Some(why)) => why,
-            Err(failure) => return Err(failure),
-        };
-        let mut reasons = match in_cluster? {
-            Ok(_) => return Ok(Verdict::ByEvidence),
-            Err(reasons) => reasons,
-        };
-        let evidence = match self.in_registry(reference, digest) {
+            Ok(Some(why)) => Ok(why),
             Err(failure) => Err(failure),
-            Ok(pieces) => match self.hold(&pieces, digest, &attestors, Wanted::Signature)? {
-                Ok(_) => return Ok(Verdict::ByEvidence),
-                Err(more) => {
-                    reasons.extend(more);
-                    Ok(reasons)
-                }
-            },
+        };
+        let in_registry =
+            self.in_registry(reference, digest).map(|pieces| self.hold(&pieces, digest, &attestors, Wanted::Signature));
+        if matches!(in_registry, Ok(Ok(Ok(_)))) {
+            return Ok(Verdict::ByEvidence);
+        }
+        let why = by_host?;
+        let mut reasons = in_cluster?.err().unwrap_or_default();
+        let evidence = match in_registry {
+            Err(failure) => Err(failure),
+            Ok(held) => {
+                reasons.extend(held?.err().unwrap_or_default());
+                Ok(reasons)
+            }
         };
         Ok(Verdict::Unsigned(Refusal { why, evidence }))
     }

@@ -116,21 +116,31 @@ impl Draft {
     }
 
     pub(crate) fn der(&self) -> Vec<u8> {
-        let algorithm = sequence(&[oid(self.algorithm)]);
+        self.der_with(self.signature().to_der().as_bytes())
+    }
+
+    /// The issuer's signature.
+    pub(crate) fn signature(&self) -> p256::ecdsa::Signature {
+        p256_signer(self.issuer_key).sign(&self.signed_part())
+    }
+
+    /// With this signature.
+    pub(crate) fn der_with(&self, signature: &[u8]) -> Vec<u8> {
+        sequence(&[self.signed_part(), sequence(&[oid(self.algorithm)]), tlv(0x03, [&[0], signature].concat())])
+    }
+
+    fn signed_part(&self) -> Vec<u8> {
         let point = p256_signer(self.key).verifying_key().to_sec1_point(false);
-        let signed = sequence(&[
+        sequence(&[
             tlv(0xa0, tlv(0x02, [2])),
             tlv(0x02, [self.key]),
-            algorithm.clone(),
+            sequence(&[oid(self.algorithm)]),
             name(self.issuer),
             sequence(&[time(self.from), time(self.until)]),
             name(self.subject),
             [P256_PREFIX, point.as_bytes()].concat(),
             tlv(0xa3, sequence(&self.extensions)),
-        ]);
-        let signature: p256::ecdsa::Signature = p256_signer(self.issuer_key).sign(&signed);
-        let signature = [&[0], signature.to_der().as_bytes()].concat();
-        sequence(&[signed, algorithm, tlv(0x03, signature)])
+        ])
     }
 
     pub(crate) fn made(&self) -> Certificate {

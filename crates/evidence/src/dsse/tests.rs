@@ -269,7 +269,7 @@ fn documents_that_are_no_envelope_are_refused() {
         ("bits left over", with("payload", json!("e31=")), EnvelopeError::Base64("payload")),
         ("no list", with("signatures", json!({})), EnvelopeError::Shape("signatures", "a list")),
         ("no signatures", with("signatures", json!([])), EnvelopeError::SignatureCount(0)),
-        ("17 signatures", with("signatures", json!(vec![signature.clone(); 17])), EnvelopeError::SignatureCount(17)),
+        ("5 signatures", with("signatures", json!(vec![signature.clone(); 5])), EnvelopeError::SignatureCount(5)),
         ("a text", with("signatures", json!(["x"])), EnvelopeError::Shape("signatures[]", "an object")),
         ("no sig", with("signatures", json!([{ "keyid": "x" }])), EnvelopeError::Shape("sig", "a text")),
         (
@@ -281,7 +281,7 @@ fn documents_that_are_no_envelope_are_refused() {
     for (name, document, expected) in cases {
         assert_eq!(Envelope::read(&document), Err(expected), "{name}");
     }
-    assert!(Envelope::read(&with("signatures", json!(vec![signature.clone(); 16]))).is_ok());
+    assert!(Envelope::read(&with("signatures", json!(vec![signature.clone(); 4]))).is_ok());
 }
 
 #[test]

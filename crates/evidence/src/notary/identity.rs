@@ -153,7 +153,7 @@ impl Revoked {
     pub(super) fn matches(&self, certificate: &Certificate) -> bool {
         match self {
             Self::SerialNumber(number) => certificate.serial_number().trim_start_matches('0') == number,
-            Self::Fingerprint(fingerprint) => certificate.fingerprint() == *fingerprint,
+            Self::Fingerprint(fingerprint) => certificate.had_fingerprint(fingerprint),
         }
     }
 }

@@ -217,6 +217,28 @@ fn revoked_certificates_reject() {
     }
 }
 
+/// Nobody signed a certificate's signature, and ECDSA's can be written in another way by anybody.
+#[test]
+fn a_revoked_certificate_with_its_signature_written_anew_stays_revoked() {
+    let roots = [top().made()];
+    let certificates = [signer().made(), middle().made()];
+    let revoked = certificates.each_ref().map(|certificate| Revoked::Fingerprint(certificate.fingerprint()));
+    for (position, draft) in [signer(), middle()].into_iter().enumerate() {
+        let own = draft.signature();
+        let negated = p256::ecdsa::Signature::from_scalars(own.r(), -own.s()).unwrap();
+        for signature in [own.to_bytes().to_vec(), negated.to_der().as_bytes().to_vec(), negated.to_bytes().to_vec()] {
+            let mut jws = self::draft().jws();
+            jws["header"]["x5c"][position] = base64(draft.der_with(&signature)).into();
+            let found = |revoked: &[Revoked]| {
+                verified(JWS, jws.to_string().as_bytes(), &Trust { revoked, ..trusting(&roots) }, NOON).map(|_| ())
+            };
+            assert_eq!(found(&[]), Ok(()), "{position}");
+            let name = certificates[position].name();
+            assert_eq!(found(&revoked[position..=position]), Err(NotaryError::Revoked(name)), "{position}");
+        }
+    }
+}
+
 fn alone() -> CertificateDraft {
     CertificateDraft::signer("alone", 5, "alone", 5)
 }

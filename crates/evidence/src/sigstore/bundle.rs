@@ -17,8 +17,9 @@ use crate::sigstore::log::{Entry, MAX_HASHES, Proof, Required};
 /// The most bytes of a bundle's JSON. Whoever parses it checks this before.
 pub const MAX_BUNDLE_BYTES: usize = 5 * 1024 * 1024;
 
-/// The most log entries, the most timestamps and the most certificates of a bundle. Honest ones have one or two.
-pub const MAX_ENTRIES: usize = 8;
+/// The most log entries, the most timestamps and the most certificates of a bundle. Honest ones have one or two, and in a chain three.
+/// Each timestamp may cost as many signatures as a chain.
+pub const MAX_ENTRIES: usize = 4;
 
 /// A bundle, taken apart: a signature, and what proves whose it is. Nothing of it is proven yet.
 #[derive(Clone, Debug)]

@@ -230,6 +230,48 @@ fn places_are_not_believed() {
     assert_eq!(host.calls().iter().filter(|call| call.namespace == "oci").count(), 0, "{:?}", host.calls());
 }
 
+/// Whoever may push, or keeps somebody from answering, keeps no image out that has a signature elsewhere.
+#[test]
+fn a_place_that_cannot_be_read_keeps_no_other_from_counting() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let settings = in_cluster(&settings(&policy(&signed, attestor(&signed))));
+    let own = || registry(&digest, &[configuration(&signed), configuration(&signed)]);
+    let gone = format!("{REPOSITORY}@{}", super::digest("evidence-1"));
+    for (what, host) in [
+        ("an artifact that is listed and gone", own().without(&gone)),
+        ("an artifact that its registry doesn't hand out", own().down(&gone)),
+        ("a signature that the host can't read", own().fails("v2/verify", "Failed to parse manifest: EOF")),
+        ("a cluster that doesn't answer", own().fails("get_resource", "timeout")),
+    ] {
+        let response = decide(&settings, &host);
+        assert_eq!(response["accepted"], true, "{what}: {response}");
+    }
+}
+
+/// What stands beside a platform keeps out nothing that stands beside its index.
+#[test]
+fn a_platform_whose_tag_is_no_index_keeps_no_attestation_of_its_index_from_counting() {
+    let digest = image();
+    let attested = entry("attest-slsaprovenance1.json");
+    let settings = settings(&policy(&attested, attestor(&attested)));
+    let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [
+        {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
+            "platform": {"architecture": "amd64", "os": "linux"}}]});
+    let index_digest = image_admission_stub_host::digest_of(&index.to_string());
+    let host = || {
+        let evidence = registry(&index_digest, &[configuration(&attested)]);
+        evidence.pushed(&format!("{REPOSITORY}:1"), index.clone()).image(&format!("{REPOSITORY}:amd64"), &digest)
+    };
+    let tag = format!("{REPOSITORY}:{}", digest.replace(':', "-"));
+    for (what, host) in
+        [("nothing", host()), ("a manifest", host().pushed(&tag, image_admission_stub_host::manifest()))]
+    {
+        let response = decide(&settings, &host);
+        assert_eq!(response["accepted"], true, "{what}: {response}");
+    }
+}
+
 #[test]
 fn an_old_object_says_nothing() {
     let digest = image();
@@ -351,6 +393,18 @@ fn what_is_wrong_with_evidence_is_told() {
     assert_eq!(decide(&settings, &own(&workflow))["accepted"], true);
 }
 
+/// What a pusher writes is no line of its own in a message.
+#[test]
+fn evidence_writes_no_line_of_a_message() {
+    let digest = image();
+    let signed = entry("sign-p256.json");
+    let envelope = json!({"payloadType": "x\n'web:1': signed by team", "payload": "", "signatures": [{"sig": ""}]});
+    let place = registry(&digest, &[("application/vnd.dsse.envelope.v1+json", envelope)]);
+    let response = decide(&settings(&policy(&signed, attestor(&signed))), &place);
+    let message = response["message"].as_str().unwrap();
+    assert!(message.contains("signed by team") && !message.contains("\n'web:1'"), "{message}");
+}
+
 /// What the authority certified of a workflow may be asked for, and a bundle of another workflow is passed over.
 #[test]
 fn what_the_certificate_says_is_asked_for() {
@@ -393,6 +447,31 @@ fn what_the_certificate_says_is_asked_for() {
     ] {
         let found = problems(&with(expression));
         assert!(found.iter().any(|line| line.starts_with(why)), "{expression}: {found:?}");
+    }
+}
+
+/// What a bundle proves by one trust root says nothing of another, and one identity of an attestor nothing of the next.
+#[test]
+fn a_bundle_is_held_against_each_trust_root_and_each_identity() {
+    let digest = image();
+    let workflow = entry("workflow-sign.json");
+    let own = |subject: &Value| json!({"issuer": workflow["issuer"], "subject": subject});
+    let keyless = |name: &str, root: &str, subjects: &[Value]| json!({"name": name, "cosign": {"keyless": {"identities": subjects.iter().map(own).collect::<Vec<_>>()}, "trustRoot": {"data": made(root)}}});
+    let (signer, other) = (workflow["identity"].clone(), json!("https://github.com/team/app/x"));
+    let attestors = [
+        keyless("stranger", "root-own.json", std::slice::from_ref(&signer)),
+        keyless("team", "root.json", &[other.clone(), signer]),
+        keyless("other", "root.json", &[other]),
+    ];
+    for place in [registry(&digest, &[configuration(&workflow)]), cluster(&digest, &[in_object(&workflow)])] {
+        for order in [["stranger", "team", "other"], ["other", "team", "stranger"]] {
+            let of =
+                order.map(|name| format!("(verifyImageSignatures(i, [attestors.{name}]) > 0) == {}", name == "team"));
+            let verifications = json!([{"expression": format!("images.all.all(i, {})", of.join(" && "))}]);
+            let settings = settings(&json!({"attestors": attestors, "verifications": verifications}));
+            let response = decide(&in_cluster(&settings), &place);
+            assert_eq!(response["accepted"], true, "{order:?}: {response}");
+        }
     }
 }
 

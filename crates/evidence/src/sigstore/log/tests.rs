@@ -120,7 +120,7 @@ fn a_checkpoint_is_what_its_log_signed() {
         whole(&extended),
         whole(&text.replace(NAME, "log.example.com - 12345")),
         format!("{}{of_other}{of_witness}", whole(&text)),
-        format!("{text}\n{of_other}{of_witness}{wrong}{}", signed(&text)),
+        format!("{text}\n{of_other}{of_witness}{}", signed(&text)),
     ] {
         let tree = checkpoint::verify(&good, &log()).unwrap_or_else(|error| panic!("{good}: {error}"));
         assert_eq!((tree.size, tree.root), (736, vec![7; 32]));
@@ -144,6 +144,7 @@ fn a_checkpoint_is_what_its_log_signed() {
         (whole(&text.replace(NAME, "log.example.com - x")), CheckpointError::NotSigned),
         (whole(&text.replace(NAME, "log.example.com.example.org")), CheckpointError::NotSigned),
         (format!("{text}\n{wrong}"), CheckpointError::Signature),
+        (format!("{text}\n{wrong}{}", signed(&text)), CheckpointError::Signature),
         (whole(&text).replace("736", "737"), CheckpointError::Signature),
         (format!("{extended}\n{}", signed(&text)), CheckpointError::Signature),
         (format!("{text}\n{}{}", of_other.repeat(32), signed(&text)), CheckpointError::TooLarge),
