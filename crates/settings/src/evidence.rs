@@ -13,7 +13,7 @@ pub struct Evidence {
     pub max_age: Option<WrittenDuration>,
     /// The trust root of attestors that have none of their own: a `trusted_root.json`.
     pub trust_root: Option<TextSource>,
-    /// Certificates that no longer count: serial numbers, or SHA-256 fingerprints, as they are written.
+    /// Certificates of Notary Project's signers that no longer count: serial numbers, or SHA-256 fingerprints, as they are written.
     pub revoked: Vec<String>,
 }
 

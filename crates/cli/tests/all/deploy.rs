@@ -310,8 +310,16 @@ fn exemptions_grant_what_their_settings_ask_for_and_nothing_else() {
 fn evidence_grants_what_its_settings_ask_for_and_nothing_else() {
     let Some(rendered) = overlay(&["sources/sbomscanner", "evidence"]) else { return };
     let spec = rendered.policy(POLICY).spec;
-    assert_eq!(spec.settings["evidence"]["fromCluster"], true);
-    is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "evidence");
+    let mut settings = spec.settings.clone();
+    assert_eq!(settings["evidence"]["fromCluster"], true);
+    // Evidence is asked for where a signature is.
+    settings["imageVerification"] = json!([{
+        "name": "signed",
+        "verifyPreScanAccepted": true,
+        "attestors": [{"name": "team", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}],
+        "verifications": [{"expression": "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)"}],
+    }]);
+    is_granted_exactly(&settings, &spec, &rendered.granted(), "evidence");
 }
 
 /// The API server keeps what the policy reads, under the same names.

@@ -10,9 +10,9 @@ use super::evidence::{Piece, Refused, Wanted};
 use super::signatures::{Signatures, Verdict, evidence_of};
 use image_admission_cel::expression::EvaluationError;
 use image_admission_evidence::media_type::{ARTIFACT_TYPE, DSSE_TYPES, IN_LAYERS};
-use image_admission_host::HostFailure;
+use image_admission_host::{HostFailure, Untrusted};
 use image_admission_image::ImageReference;
-use image_admission_judgement::reason::Unsigned;
+use image_admission_judgement::reason::{Beside, Unsigned};
 use image_admission_judgement::referrers::artifacts_beside;
 use image_admission_judgement::resolve::{Asked, find_image};
 use image_admission_settings::{Attestation, AttestationKind, Attestor, Platforms, VerificationPolicy};
@@ -304,7 +304,12 @@ impl<'a> Attestations<'a> {
             Ok(Verdict::ByHost | Verdict::ByEvidence) => Ok(content.document.clone()),
             Ok(Verdict::Unsigned(refusal)) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
-                let unsigned = Unsigned { why: refusal.why, asked_for, beside: evidence_of([&refusal]) };
+                let beside = match evidence_of([&refusal]) {
+                    // The host's words tell more.
+                    Beside::Nothing if refusal.why != Untrusted::Unsigned => Beside::NotLookedUp,
+                    beside => beside,
+                };
+                let unsigned = Unsigned { why: refusal.why, asked_for, beside };
                 Err(because(&format!("is {unsigned}")))
             }
             Err(why) => Err(Refused::Failure(why)),
