@@ -21,7 +21,7 @@ enum Means {
 use Means::{LeftOut, NoText, Own, Refused};
 
 /// A list of the settings: its path, settings with `$` in its place, what `[]` means, and what `[""]` does.
-const LISTS: [(&str, &str, Means, Means); 64] = [
+const LISTS: [(&str, &str, Means, Means); 66] = [
     ("preScanPolicies.customPolicies", r#"{"preScanPolicies": {"customPolicies": $}}"#, LeftOut, NoText),
     (
         "preScanPolicies.byNamespace.*.customPolicies",
@@ -264,6 +264,12 @@ const LISTS: [(&str, &str, Means, Means); 64] = [
         Refused("exemptionsFrom.severities: an empty list names no severity"),
         Refused("exemptionsFrom.severities[0]: `` is not a severity"),
     ),
+    (
+        "evidence.revoked",
+        r#"{"evidence": {"revoked": $}}"#,
+        LeftOut,
+        Own("no number, which the engine refuses when the policy is deployed"),
+    ),
     // What must be verified: a policy that is about more rejects more.
     ("imageVerification", r#"{"imageVerification": $}"#, LeftOut, NoText),
     ("imageVerification[].attestations", r#"{"imageVerification": [{$POLICY, "attestations": $}]}"#, LeftOut, NoText),
@@ -273,6 +279,12 @@ const LISTS: [(&str, &str, Means, Means); 64] = [
         r#"{"imageVerification": [{$POLICY, "attestors": [{"name": "a", "cosign": {"keyless": {"identities": $}}}]}]}"#,
         Refused("imageVerification[0].attestors[0].cosign.keyless: set `identities`"),
         NoText,
+    ),
+    (
+        "imageVerification[].attestors[].notary.trustedIdentities",
+        r#"{"imageVerification": [{$POLICY, "attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}]}"#,
+        Refused("imageVerification[0].attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
     ),
     (
         "imageVerification[].auditAnnotations",
