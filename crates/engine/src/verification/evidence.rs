@@ -154,7 +154,7 @@ impl<'a> Signatures<'a> {
     ) -> Result<Result<Json, Vec<String>>, EvaluationError> {
         let mut reasons = Vec::new();
         let mut failure: Option<EvaluationError> = None;
-        // New pieces are added at the end.
+        // `attach` adds new pieces at the end; other tools sort them.
         for (piece, attestor) in pieces.iter().rev().flat_map(|piece| attestors.iter().map(move |own| (piece, own))) {
             match self.hold_one(piece, digest, attestor, wanted) {
                 Ok(statement) => return Ok(Ok(statement)),
@@ -433,7 +433,6 @@ impl<'a> Signatures<'a> {
             let artifact = reference.at(digest);
             pieces.push(match Artifact::read(self.host(), &artifact, digest) {
                 Ok(Artifact { kind, document, .. }) => Piece::read(artifact, &kind.unwrap_or_default(), &document),
-                Err(HostFailure::Malformed(why)) => Piece { place: artifact, content: Content::Unreadable(why) },
                 // Something may be listed that is gone, and others may count.
                 Err(failure) => Piece { place: artifact, content: Content::Unreadable(failure.to_string()) },
             });
