@@ -1,5 +1,5 @@
 # What cosign and oras write beside an image, and which of it counts. The files in `forms` hold what the real tools wrote, each
-# with its commands (forms/record.py); the table "What counts" in docs/verification.md says what becomes of each.
+# with its commands (forms/record.py); the table "What counts" in forms/README.md says what becomes of each.
 
 load host
 
@@ -86,15 +86,15 @@ says() {
 
 # The rows of the table: `<yes or no> <form>`.
 table() {
-    sed -n '/^### What counts/,/^#/p' "$ROOT/docs/verification.md" | awk -F'|' '/^\| `/ {
+    sed -n '/^### What counts/,/^#/p' "$ROOT/e2e-tests/forms/README.md" | awk -F'|' '/^\| `/ {
         split($5, words, /[^a-z]/); answer = words[2]
         gsub(/[`,]/, " ", $2); count = split($2, names, " ")
         for (i = 1; i <= count; i++) print answer, names[i]
     }'
 }
 
-@test "the guide says of each form what the host says" {
-    diff -u --label recorded <(forms | sort) --label "in the guide" <(table | cut -d' ' -f2 | sort)
+@test "the table says of each form what the host says" {
+    diff -u --label recorded <(forms | sort) --label "in the table" <(table | cut -d' ' -f2 | sort)
     local expected form answer
     while read -r expected form; do
         ask_about "$form"

@@ -191,7 +191,7 @@ END
         "$(jq '{apiVersion, kind, name: .metadata.name, annotations: .metadata.annotations, rules: .spec.rules, mutating: .spec.mutating}' <<<"$made")"
     [ "$(jq -r .spec.module <<<"$made")" = "registry://$REFERENCE:v$VERSION" ]
     # Each source adds its own, and so does what the metadata lists beside them.
-    sed -n 's,^ *- {op: add\, path: /spec/contextAwareResources/-\, value: \({.*}\)}$,- \1,p' "$ROOT"/deploy/{sources/{sbomscanner,trivy-operator,kubescape},exemptions,sboms-sbomscanner,sboms-trivy-operator}/kustomization.yaml >"$BATS_TEST_TMPDIR/kinds.yaml"
+    sed -n 's,^ *- {op: add\, path: /spec/contextAwareResources/-\, value: \({.*}\)}$,- \1,p' "$ROOT"/deploy/{sources/{sbomscanner,trivy-operator,kubescape},exemptions,evidence,sboms-sbomscanner,sboms-trivy-operator}/kustomization.yaml >"$BATS_TEST_TMPDIR/kinds.yaml"
     kinds=$(json "$BATS_TEST_TMPDIR/kinds.yaml" | jq 'unique')
     same "$kinds" "$(jq '.spec.contextAwareResources | unique' <<<"$made")"
 }
