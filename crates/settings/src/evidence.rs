@@ -26,6 +26,10 @@ impl EvidenceObject {
     pub const API_VERSION: &str = "image-admission.kubewarden.io/v1alpha1";
     /// Their kind.
     pub const KIND: &str = "ImageEvidence";
+    /// The most pieces of one object. Whoever writes it chooses how many there are.
+    pub const MAX_PIECES: usize = 16;
+    /// The most bytes of its pieces: a cluster keeps no object of more than 1.5 MiB, and base64 adds a third.
+    pub const MAX_BYTES: usize = 1 << 20;
 }
 
 /// The setting `evidence`.

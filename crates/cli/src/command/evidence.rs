@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
 use image_admission_module_host::repository::{Repository, RepositoryError};
+use image_admission_settings::EvidenceObject;
 use serde::Serialize;
 
 pub(super) use beside::beside;
@@ -17,14 +18,6 @@ pub(super) use piece::{Piece, PieceError, UnverifiedError};
 use super::output::yaml;
 use super::terminal::{in_one_line, without_commands};
 use super::{Ending, complain, warn};
-
-/// What the component `evidence` lets an object have.
-const MAX_PIECES: usize = 16;
-/// How many bytes an object may have of evidence: a cluster keeps no object of more than 1.5 MiB, and base64 adds a third.
-const MAX_BYTES: usize = 1 << 20;
-
-const API_VERSION: &str = "image-admission.kubewarden.io/v1alpha1";
-const KIND: &str = "ImageEvidence";
 
 const AFTER_HELP: &str = "\
 An object has the name of the digest that it is about. The policy reads it where the setting `evidence.fromCluster` says so, and
@@ -120,8 +113,8 @@ impl Evidence {
             // Two tags may lead to one image.
             if objects.iter().all(|(_, object)| object.metadata.name != name) {
                 let object = ImageEvidence {
-                    api_version: API_VERSION,
-                    kind: KIND,
+                    api_version: EvidenceObject::API_VERSION,
+                    kind: EvidenceObject::KIND,
                     metadata: Metadata { name },
                     spec: Spec { evidence },
                 };
@@ -148,10 +141,14 @@ fn entries(repository: &Repository) -> Result<Vec<Entry>, RepositoryError> {
         if entries.contains(&entry) {
             continue;
         }
-        let why = if entries.len() == MAX_PIECES {
-            format!("an object has at most {MAX_PIECES}")
-        } else if bytes + piece.bytes().len() > MAX_BYTES {
-            format!("it has {} bytes, and an object has at most {MAX_BYTES} of all", piece.bytes().len())
+        let why = if entries.len() == EvidenceObject::MAX_PIECES {
+            format!("an object has at most {}", EvidenceObject::MAX_PIECES)
+        } else if bytes + piece.bytes().len() > EvidenceObject::MAX_BYTES {
+            format!(
+                "it has {} bytes, and an object has at most {} of all",
+                piece.bytes().len(),
+                EvidenceObject::MAX_BYTES
+            )
         } else {
             bytes += piece.bytes().len();
             entries.push(entry);

@@ -180,7 +180,7 @@ impl<'a> Attestations<'a> {
                 Ok(Ok(statement)) => match self.unambiguous(statement) {
                     Ok(statement) => return Ok(Some(statement)),
                     Err(why) => {
-                        reasons.push(why);
+                        reasons.push(format!("a statement in the cluster {why}"));
                         Ok(())
                     }
                 },
@@ -236,7 +236,7 @@ impl<'a> Attestations<'a> {
     /// A document, if parsers agree about the fields that expressions may read.
     fn unambiguous(&self, document: Json) -> Result<Json, String> {
         match spelling::ambiguous(&document, &self.words) {
-            Some(ambiguous) => Err(format!("a statement is refused: {ambiguous}")),
+            Some(ambiguous) => Err(format!("is refused: {ambiguous}")),
             None => Ok(document),
         }
     }
@@ -270,10 +270,7 @@ impl<'a> Attestations<'a> {
         let attestors = self.attestors(attestor).map_err(Refused::Failure)?;
         let held = signatures.hold(&[piece], digest, &attestors, Wanted::Statement(predicate));
         let statement = held.map_err(Refused::Failure)?.map_err(|reasons| Refused::Because(reasons.join("; ")))?;
-        match spelling::ambiguous(&statement, &self.words) {
-            Some(ambiguous) => Err(because(&format!("is refused: {ambiguous}"))),
-            None => Ok(statement),
-        }
+        self.unambiguous(statement).map_err(|why| because(&why))
     }
 
     /// The contents of an artifact that is signed as a whole: this includes its manifest, with its type and its subject.

@@ -27,11 +27,8 @@ use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The most pieces of one place. Whoever may push, or write objects, chooses how many there are.
+/// The most pieces beside an image. Whoever may push chooses how many there are.
 const MAX_PIECES: usize = 16;
-
-/// The most bytes of a piece in an object of the cluster.
-const MAX_OBJECT_BYTES: usize = 1024 * 1024;
 
 /// The predicate type of cosign's signatures in bundles.
 const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
@@ -128,10 +125,11 @@ impl Piece {
 
     /// Takes the bytes of an object of the cluster apart.
     fn of_object(place: &str, media_type: &str, data: &str) -> Self {
-        let content = match decode_base64(data).filter(|bytes| bytes.len() <= MAX_OBJECT_BYTES) {
-            None => {
-                Err(format!("its `data` is not base64 of at most {MAX_OBJECT_BYTES} bytes; write the object again"))
-            }
+        let content = match decode_base64(data).filter(|bytes| bytes.len() <= EvidenceObject::MAX_BYTES) {
+            None => Err(format!(
+                "its `data` is not base64 of at most {} bytes; write the object again",
+                EvidenceObject::MAX_BYTES
+            )),
             Some(bytes) if [notary::JWS, notary::COSE].contains(&media_type) => Self::notary(media_type, &bytes),
             Some(bytes) => match std::str::from_utf8(&bytes).ok().and_then(|text| read_value(text).ok()) {
                 Some(document) => return Self::read(place.to_owned(), media_type, &document),
@@ -401,7 +399,7 @@ impl<'a> Signatures<'a> {
                 return Ok(vec![Piece { place: what, content: Content::Unreadable(why) }]);
             }
         }
-        let entries = object.spec.evidence.iter().take(MAX_PIECES);
+        let entries = object.spec.evidence.iter().take(EvidenceObject::MAX_PIECES);
         Ok(entries.map(|entry| Piece::of_object(&what, &entry.media_type, &entry.data)).collect())
     }
 

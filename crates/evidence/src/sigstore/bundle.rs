@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::certificate::Certificate;
 use crate::dsse::Envelope;
 use crate::sigstore::error::BundleError;
-use crate::sigstore::json::{Bytes, Number};
+use crate::sigstore::json::{Bytes, LogId, Number, RawBytes};
 use crate::sigstore::log::{Entry, MAX_HASHES, Proof, Required};
 
 /// The most bytes of a bundle's JSON. Whoever parses it checks this before.
@@ -156,12 +156,6 @@ struct CertificateChain {
     certificates: Vec<RawBytes>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: Bytes,
-}
-
 #[derive(Deserialize, Default)]
 struct TimestampVerificationData {
     #[serde(default, rename = "rfc3161Timestamps")]
@@ -207,12 +201,6 @@ struct LogEntry {
     inclusion_promise: Option<InclusionPromise>,
     inclusion_proof: Option<InclusionProof>,
     canonicalized_body: Bytes,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogId {
-    key_id: Bytes,
 }
 
 #[derive(Deserialize)]

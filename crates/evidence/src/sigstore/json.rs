@@ -4,13 +4,28 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
 
 use crate::dsse::decode_base64;
 
 /// Bytes, written in base64.
 #[derive(Debug, Default)]
 pub(super) struct Bytes(pub(super) Vec<u8>);
+
+/// Bytes in an object of their own, as protobuf has certificates and keys.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RawBytes {
+    pub(super) raw_bytes: Bytes,
+}
+
+/// Which log it is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LogId {
+    pub(super) key_id: Bytes,
+}
 
 /// A number from 0 to 2^63 - 1, written as a number or in a string.
 #[derive(Clone, Copy, Debug, Default)]

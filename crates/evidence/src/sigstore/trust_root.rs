@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::certificate::{Certificate, CertificateError};
 use crate::key::{KeyError, PublicKey};
-use crate::sigstore::json::Bytes;
+use crate::sigstore::json::{Bytes, LogId, RawBytes};
 use crate::timestamp;
 
 /// The most bytes of a trust root. That of Sigstore's public instance has 7 KiB.
@@ -147,12 +147,6 @@ struct Key {
     valid_for: Option<Range>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LogId {
-    key_id: Bytes,
-}
-
 #[derive(Deserialize, Default)]
 struct Range {
     start: Option<String>,
@@ -170,13 +164,7 @@ struct Authority {
 
 #[derive(Deserialize)]
 struct Chain {
-    certificates: Vec<RawCertificate>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawCertificate {
-    raw_bytes: Bytes,
+    certificates: Vec<RawBytes>,
 }
 
 fn each<T, U>(

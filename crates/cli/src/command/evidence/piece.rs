@@ -4,8 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use image_admission_evidence::dsse::{Envelope, EnvelopeError};
+use image_admission_evidence::dsse::{Envelope, EnvelopeError, decode_base64};
 use image_admission_evidence::key::PublicKey;
 use image_admission_evidence::media_type::{ARTIFACT_TYPE, COSE_CONFIGURATION, DSSE_ENVELOPE, SIGSTORE_BUNDLE};
 use image_admission_evidence::notary::{COSE, Envelope as NotaryEnvelope, JWS, NotaryError};
@@ -25,12 +24,6 @@ const EMPTY: &str = "application/vnd.oci.empty.v1+json";
 
 /// The first byte of a COSE_Sign1 with its tag (RFC 9052, section 4.2).
 const COSE_SIGN1_TAG: u8 = 0xd2;
-
-// Tools differ in the padding, and in the alphabet.
-const PADDING: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const BASE64: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, PADDING);
-const BASE64_URL: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, PADDING);
 
 /// A piece of evidence.
 #[derive(Clone, Debug)]
@@ -215,6 +208,5 @@ fn signed_digest(bundle: &Value) -> Result<Vec<String>, PieceError> {
 
 /// The bytes of base64, the standard or the URL-safe one.
 fn decoded(text: &Value) -> Option<Vec<u8>> {
-    let text = text.as_str()?;
-    BASE64.decode(text).or_else(|_| BASE64_URL.decode(text)).ok()
+    decode_base64(text.as_str()?)
 }

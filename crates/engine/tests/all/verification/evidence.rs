@@ -272,6 +272,24 @@ fn a_platform_whose_tag_is_no_index_keeps_no_attestation_of_its_index_from_count
     }
 }
 
+/// What ran before is asked about no more, whatever became of its evidence, by a key, an identity or Notary Project.
+#[test]
+fn an_update_that_changes_no_image_asks_for_no_evidence() {
+    for file in ["sign-p256.json", "workflow-attest.json", "notation-cose-p256.base64"] {
+        let entry = entry(file);
+        let settings = in_cluster(&settings(&policy(&entry, attestor(&entry))));
+        let mut relabelled = request(&pod(&[&format!("{REPOSITORY}:1")]));
+        relabelled["operation"] = json!("UPDATE");
+        relabelled["oldObject"] = relabelled["object"].clone();
+        relabelled["object"]["metadata"]["labels"]["a"] = json!("2");
+        let payload = json!({"settings": settings, "request": relabelled}).to_string();
+        let host = StubHost::not_to_be_asked();
+        let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now());
+        let response: Value = serde_json::from_slice(&answer.response).unwrap();
+        assert_eq!(response["accepted"], true, "{file}: {response}");
+    }
+}
+
 #[test]
 fn an_old_object_says_nothing() {
     let digest = image();

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::certificate::{Certificate, hex};
 use crate::dsse::{Envelope, decode_base64};
 use crate::key::{Hash, PublicKey};
-use crate::sigstore::json::Bytes;
+use crate::sigstore::json::{Bytes, RawBytes};
 use crate::sigstore::log::Entry;
 
 /// Whose signature an entry has to be about.
@@ -263,12 +263,6 @@ struct Signature2 {
 struct Verifier2 {
     public_key: Option<RawBytes>,
     x509_certificate: Option<RawBytes>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawBytes {
-    raw_bytes: Bytes,
 }
 
 /// A digest as Rekor v1 writes it, `sha256` and hexadecimal digits.
