@@ -14,6 +14,7 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::scan;
 use crate::update::{NewImages, is_placeholder, new_images};
 use crate::verification::{self, Recorder};
+use image_admission_attestors::Verifier;
 use image_admission_host::{CountedHost, Host, MirroredHost};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{WorkloadImage, images};
@@ -108,10 +109,11 @@ fn judge(
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
     let objects = ExemptionObjects::new(context.settings, context.host, context.now, &subject.namespace);
     let running = RunningPods::new(context.settings, context.host, &subject.namespace);
+    let verifier = Verifier::new(&context.settings.evidence, context.host, context.now);
     let mut search =
         ReportSearch::new(context.settings, context.host, context.now, &subject, objects.as_ref(), running.as_ref());
     search.know_resolved(&digests);
-    verify(context, &reviewed, &mut decision, &kept, digests, &mut search, recorder);
+    verify(context, &reviewed, &mut decision, &kept, digests, (&verifier, &mut search), recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &kept, &mut decision);
     if let Some(rules) = rules {
@@ -237,7 +239,7 @@ fn verify(
     decision: &mut Decision,
     kept: &[KeptPin],
     digests: Digests,
-    search: &mut ReportSearch<'_>,
+    (verifier, search): (&Verifier<'_>, &mut ReportSearch<'_>),
     recorder: &dyn Recorder,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;
@@ -282,7 +284,7 @@ fn verify(
                 || reviewed.workload.is_some_and(WorkloadKind::is_template)),
         kept,
     };
-    let verified = verification::verify(subject, digests, search, recorder);
+    let verified = verification::verify(subject, digests, verifier, search, recorder);
     decision.set_verified(verified, search);
 }
 

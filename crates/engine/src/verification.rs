@@ -8,12 +8,9 @@
 //!                                                                         └──── attestations ──┘
 //! ```
 
-mod artifact;
 mod attestations;
 mod beside;
 pub(crate) mod check;
-mod evidence;
-mod identity;
 mod images;
 mod labels;
 mod matching;
@@ -27,6 +24,7 @@ use crate::judged::JudgedImage;
 use crate::pin::KeptPin;
 use attestations::Attestations;
 use cel::Value;
+use image_admission_attestors::Verifier;
 use image_admission_cel::expression::{
     EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of,
 };
@@ -149,12 +147,12 @@ impl Subject<'_> {
 pub(crate) fn verify<'a>(
     subject: Subject<'a>,
     digests: Digests,
+    verifier: &'a Verifier<'a>,
     search: &mut ReportSearch<'_>,
     recorder: &'a dyn Recorder,
 ) -> Verified {
-    let RequestContext { settings, host, now, .. } = subject.context;
-    let time = Time::default();
-    let mut signatures = Signatures::new(settings, host, now, &time, digests);
+    let RequestContext { settings, host, .. } = subject.context;
+    let mut signatures = Signatures::new(settings, host, verifier, digests);
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
         if let Some(why) = left_out(policy, subject) {
@@ -164,7 +162,7 @@ pub(crate) fn verify<'a>(
         let mut verification = PolicyVerification {
             policy,
             subject,
-            time: &time,
+            time: verifier.time(),
             signatures: &mut signatures,
             search: &mut *search,
             recorder,

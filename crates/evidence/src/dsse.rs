@@ -146,7 +146,8 @@ impl Envelope {
     }
 
     /// The predicate type of a payload whose signature nobody has checked, if it has one.
-    pub(crate) fn claimed_predicate_type(&self) -> Option<String> {
+    #[must_use]
+    pub fn claimed_predicate_type(&self) -> Option<String> {
         let unverified = Verified { payload: &self.payload, signers: Vec::new() };
         unverified.statement().ok().map(|statement| statement.predicate_type)
     }

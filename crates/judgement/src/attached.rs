@@ -4,7 +4,7 @@
 //! somebody whom the settings name. The reader must check that the artifact is about this image: one that is copied from another
 //! image verifies as well.
 
-use crate::referrers::artifacts_beside;
+use image_admission_attestors::referrers::artifacts_beside;
 use image_admission_host::{Document, Host, HostFailure, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Artifact, AttachedArtifacts, Attestor};

@@ -19,7 +19,6 @@ pub mod exemption;
 mod exploited;
 mod package;
 pub mod reason;
-pub mod referrers;
 pub mod report;
 pub mod resolve;
 pub mod running;

@@ -5,15 +5,14 @@
 //! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
 //! index, would verify as well.
 
-use super::artifact::Artifact;
-use super::evidence::{Piece, Refused, Wanted};
-use super::signatures::{Signatures, Verdict, evidence_of};
+use super::signatures::{Signatures, attestors, evidence_of};
+use image_admission_attestors::artifact::Artifact;
+use image_admission_attestors::referrers::artifacts_beside;
+use image_admission_attestors::{Piece, Verdict};
 use image_admission_cel::expression::EvaluationError;
-use image_admission_evidence::media_type::{ARTIFACT_TYPE, DSSE_TYPES, IN_LAYERS};
 use image_admission_host::{HostFailure, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::{Beside, Unsigned};
-use image_admission_judgement::referrers::artifacts_beside;
 use image_admission_judgement::resolve::{Asked, find_image};
 use image_admission_settings::{Attestation, AttestationKind, Attestor, Platforms, VerificationPolicy};
 use image_admission_untrusted::message::cut;
@@ -23,10 +22,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most artifacts of one type beside one image: the pusher chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
-
-/// What the message adds if there is something in layers alone.
-const IN_LAYERS_ALONE: &str =
-    ", but something in layers, which hosts don't hand out: `image-admission attach` makes it readable";
 
 /// The message for a document that isn't the configuration.
 const DOCUMENT_IN_LAYER: &str = "its configuration is empty: the document may be a layer, as `oras attach` writes it, which hosts don't hand out; push it as the configuration (`oras push --config`)";
@@ -43,8 +38,6 @@ pub(super) struct Attestations<'a> {
     payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
     verified: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeSet<String>,
-    /// The digests, `repository@digest`, that something in layers refers to.
-    in_layers: BTreeSet<String>,
 }
 
 /// An artifact beside an image.
@@ -66,7 +59,6 @@ impl<'a> Attestations<'a> {
             payloads: BTreeMap::new(),
             verified: BTreeMap::new(),
             reasons: BTreeSet::new(),
-            in_layers: BTreeSet::new(),
         }
     }
 
@@ -112,8 +104,7 @@ impl<'a> Attestations<'a> {
                 if reasons.is_empty() {
                     let stem = digest.replace(':', "-");
                     let suffix = wanted.tag_suffix.as_ref().map(|suffix| format!(".{suffix}")).unwrap_or_default();
-                    let bundle = if self.in_layers.contains(&repository.at(&digest)) { IN_LAYERS_ALONE } else { "" };
-                    reasons.push(format!("there is none at {}:{stem}{suffix}{bundle}", repository.name()));
+                    reasons.push(format!("there is none at {}:{stem}{suffix}", repository.name()));
                 }
                 let why = reasons.join("; ");
                 let image = cut(image, 256);
@@ -163,73 +154,102 @@ impl<'a> Attestations<'a> {
     /// digest's index.
     fn verify_digest(
         &mut self,
-        signatures: &mut Signatures<'a>,
+        signatures: &Signatures<'a>,
         repository: &ImageReference,
-        (digest, index): (&str, &str),
+        at: (&str, &str),
         wanted: &Attestation,
         attestor: &str,
         reasons: &mut Vec<String>,
     ) -> Result<Option<Json>, EvaluationError> {
-        let attestors = self.attestors(attestor)?;
-        let mut in_cluster = Ok(());
-        if let AttestationKind::InToto(predicate) = &wanted.kind {
-            let pieces = signatures.in_cluster(digest);
-            let wanted = Wanted::Statement(predicate);
-            // Whoever keeps the cluster from answering keeps out nobody who has an attestation in the registry.
-            in_cluster = match pieces.and_then(|pieces| signatures.hold(&pieces, digest, &attestors, wanted)) {
-                Ok(Ok(statement)) => match self.unambiguous(statement) {
-                    Ok(statement) => return Ok(Some(statement)),
-                    Err(why) => {
-                        reasons.push(format!("a statement in the cluster {why}"));
-                        Ok(())
+        let mut search = Search { document: None, reasons, failure: None };
+        match &wanted.kind {
+            AttestationKind::InToto(predicate) => {
+                let attestors = attestors(self.policy, attestor)?;
+                self.find_statement(signatures, repository, at, (wanted, predicate), &attestors, &mut search);
+            }
+            AttestationKind::Referrer(kind) => {
+                self.find_artifact(signatures, repository, at, (wanted, kind), attestor, &mut search);
+            }
+        }
+        match search {
+            Search { document: None, failure: Some(failure), .. } => Err(failure),
+            Search { document, .. } => Ok(document),
+        }
+    }
+
+    /// A statement: evidence in the cluster, or beside the digest or its index. The registry is asked only if the cluster has none.
+    fn find_statement(
+        &self,
+        signatures: &Signatures<'a>,
+        repository: &ImageReference,
+        (digest, index): (&str, &str),
+        (wanted, predicate): (&Attestation, &str),
+        attestors: &[&Attestor],
+        search: &mut Search<'_>,
+    ) {
+        let verifier = signatures.verifier();
+        let hold = |pieces: &[Piece], search: &mut Search<'_>| {
+            for piece in pieces.iter().rev() {
+                match verifier.statement(std::slice::from_ref(piece), digest, attestors, predicate) {
+                    Ok(Ok(statement)) => {
+                        let place = |why| format!("{} {why}", piece.place());
+                        search.note(self.unambiguous(statement.json).map_err(place));
                     }
-                },
-                Ok(Err(more)) => {
-                    reasons.extend(more);
-                    Ok(())
+                    Ok(Err(reasons)) => reasons.into_iter().for_each(|why| search.note(Err(why))),
+                    Err(failure) => search.fail(signatures.unknown(repository.host(), failure)),
                 }
-                Err(failure) => Err(failure),
-            };
+                if search.document.is_some() {
+                    return true;
+                }
+            }
+            false
+        };
+        match verifier.in_cluster(digest) {
+            Ok(pieces) if hold(&pieces, search) => return,
+            Ok(_) => {}
+            // Whoever keeps the cluster from answering keeps out nobody who has an attestation in the registry.
+            Err(failure) => search.fail(signatures.unknown(repository.host(), failure)),
         }
         let mut found = Vec::new();
-        let mut failure: Option<EvaluationError> = None;
         let own = (digest != index).then_some(digest);
         for place in std::iter::once(index).chain(own) {
-            match self.beside(signatures, repository, place, wanted) {
+            match verifier.in_registry(repository, place, wanted.tag_suffix.as_deref(), Some(predicate)) {
+                Ok(pieces) => found.extend(pieces.iter().cloned()),
+                // The other one may have what is wanted.
+                Err(failure) => search.fail(not_looked_up(signatures, repository, place, &failure)),
+            }
+        }
+        hold(&found, search);
+    }
+
+    /// An artifact that is a document, beside the digest or its index.
+    fn find_artifact(
+        &mut self,
+        signatures: &Signatures<'a>,
+        repository: &ImageReference,
+        (digest, index): (&str, &str),
+        (wanted, kind): (&Attestation, &str),
+        attestor: &str,
+        search: &mut Search<'_>,
+    ) {
+        let mut found = Vec::new();
+        let own = (digest != index).then_some(digest);
+        for place in std::iter::once(index).chain(own) {
+            match self.beside(signatures, repository, place, wanted, kind) {
                 Ok(more) => found.extend(more),
                 // The other one may have what is wanted.
-                Err(why) if failure.as_ref().is_none_or(EvaluationError::is_outage) => failure = Some(why),
-                Err(_) => {}
+                Err(why) => search.fail(why),
             }
         }
         // New artifacts are added at the end.
         for found in found.iter().rev() {
-            match self.judge(signatures, repository, found, digest, wanted, attestor) {
-                Ok(document) => return Ok(Some(document)),
-                Err(Refused::Because(why)) => {
-                    if !reasons.contains(&why) {
-                        reasons.push(why);
-                    }
-                }
-                // If one failure is no outage, the result is none.
-                Err(Refused::Failure(why)) => {
-                    if failure.as_ref().is_none_or(EvaluationError::is_outage) {
-                        failure = Some(why);
-                    }
-                }
+            match self.judge_artifact(signatures, repository, found, kind, digest, attestor) {
+                Ok(judged) => search.note(judged),
+                Err(why) => search.fail(why),
             }
-        }
-        in_cluster?;
-        failure.map_or(Ok(None), Err)
-    }
-
-    /// The identities of an attestor.
-    fn attestors(&self, name: &str) -> Result<Vec<&'a Attestor>, EvaluationError> {
-        let attestors: Vec<&Attestor> = self.policy.attestors.iter().filter(|own| own.name == name).collect();
-        if attestors.is_empty() {
-            Err(format!("there is no attestor `{}`", cut(name, 64)).into())
-        } else {
-            Ok(attestors)
+            if search.document.is_some() {
+                return;
+            }
         }
     }
 
@@ -241,65 +261,42 @@ impl<'a> Attestations<'a> {
         }
     }
 
-    /// A document's contents, if it is about the digest, has the wanted type, and the attestor signed it.
-    fn judge(
-        &self,
-        signatures: &mut Signatures<'a>,
-        repository: &ImageReference,
-        found: &Found,
-        digest: &str,
-        wanted: &Attestation,
-        attestor: &str,
-    ) -> Result<Json, Refused> {
-        let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{} {why}", found.artifact));
-        let content = match &found.content {
-            Ok(content) => content,
-            Err(failure @ HostFailure::Malformed(_)) => return Err(because(&format!("can't be read: {failure}"))),
-            Err(failure) => {
-                let why = format!("{} can't be read: {failure}", found.artifact);
-                return Err(Refused::Failure(signatures.registry_failed(repository.host(), failure, why)));
-            }
-        };
-        let predicate = match &wanted.kind {
-            AttestationKind::InToto(predicate) => predicate,
-            AttestationKind::Referrer(kind) => {
-                return self.judge_artifact(signatures, (repository, found), content, kind, digest, attestor);
-            }
-        };
-        let piece = Piece::read(found.artifact.clone(), content.kind.as_deref().unwrap_or_default(), &content.document);
-        let attestors = self.attestors(attestor).map_err(Refused::Failure)?;
-        let held = signatures.hold(&[piece], digest, &attestors, Wanted::Statement(predicate));
-        let statement = held.map_err(Refused::Failure)?.map_err(|reasons| Refused::Because(reasons.join("; ")))?;
-        self.unambiguous(statement).map_err(|why| because(&why))
-    }
-
-    /// The contents of an artifact that is signed as a whole: this includes its manifest, with its type and its subject.
+    /// The contents of an artifact that is signed as a whole: this includes its manifest, with its type and its subject. Otherwise why
+    /// it doesn't count.
     fn judge_artifact(
         &self,
-        signatures: &mut Signatures<'a>,
-        (repository, found): (&ImageReference, &Found),
-        content: &Artifact,
+        signatures: &Signatures<'a>,
+        repository: &ImageReference,
+        found: &Found,
         kind: &str,
         digest: &str,
         attestor: &str,
-    ) -> Result<Json, Refused> {
-        let because = |why: &str| Refused::Because(format!("{} {why}", found.artifact));
+    ) -> Result<Result<Json, String>, EvaluationError> {
+        let because = |why: &str| Ok(Err(format!("{} {why}", found.artifact)));
+        let content = match &found.content {
+            Ok(content) => content,
+            Err(failure @ HostFailure::Malformed(_)) => return because(&format!("can't be read: {failure}")),
+            Err(failure) => {
+                let why = format!("{} can't be read: {failure}", found.artifact);
+                return Err(signatures.registry_failed(repository.host(), failure, why));
+            }
+        };
         if content.kind.as_deref() != Some(kind) {
             let own = content
                 .kind
                 .as_deref()
                 .map_or_else(|| "has no type".to_owned(), |own| format!("is of type `{}`", cut(own, 100)));
-            return Err(because(&format!("{own}, not `{kind}`")));
+            return because(&format!("{own}, not `{kind}`"));
         }
         if content.subject.as_deref() != Some(digest) {
-            return Err(because("doesn't name this image as its subject"));
+            return because("doesn't name this image as its subject");
         }
         if let Some(ambiguous) = spelling::ambiguous(&content.document, &self.words) {
-            return Err(because(&format!("is refused: {ambiguous}")));
+            return because(&format!("is refused: {ambiguous}"));
         }
-        match signatures.verify_artifact(self.policy, repository, &found.digest, attestor) {
-            Ok(Verdict::ByHost | Verdict::ByEvidence) => Ok(content.document.clone()),
-            Ok(Verdict::Unsigned(refusal)) => {
+        match signatures.verify_artifact(self.policy, repository, &found.digest, attestor)? {
+            Verdict::ByHost | Verdict::ByEvidence => Ok(Ok(content.document.clone())),
+            Verdict::Unsigned(refusal) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
                 let beside = match evidence_of([&refusal]) {
                     // The host's words tell more.
@@ -307,9 +304,8 @@ impl<'a> Attestations<'a> {
                     beside => beside,
                 };
                 let unsigned = Unsigned { why: refusal.why, asked_for, beside };
-                Err(because(&format!("is {unsigned}")))
+                because(&format!("is {unsigned}"))
             }
-            Err(why) => Err(Refused::Failure(why)),
         }
     }
 
@@ -320,19 +316,14 @@ impl<'a> Attestations<'a> {
         repository: &ImageReference,
         digest: &str,
         wanted: &Attestation,
+        kind: &str,
     ) -> Result<Vec<Found>, EvaluationError> {
         let key = (repository.at(digest), wanted.name.clone());
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
-        let mut has_layers = false;
-        let found = look(signatures, repository, digest, wanted, &mut has_layers).map_err(|failure| {
-            let why = format!("the attestations of {} can't be looked up: {failure}", key.0);
-            signatures.registry_failed(repository.host(), &failure, why)
-        });
-        if has_layers {
-            self.in_layers.insert(key.0.clone());
-        }
+        let found = look(signatures, repository, digest, wanted, kind)
+            .map_err(|failure| not_looked_up(signatures, repository, digest, &failure));
         self.found.insert(key, found.clone());
         found
     }
@@ -366,25 +357,52 @@ impl<'a> Attestations<'a> {
     }
 }
 
-/// The artifacts beside a digest, and whether there is something in layers.
+/// What is found for one attestation of a digest.
+struct Search<'r> {
+    document: Option<Json>,
+    reasons: &'r mut Vec<String>,
+    failure: Option<EvaluationError>,
+}
+
+impl Search<'_> {
+    /// The document, or why one doesn't count.
+    fn note(&mut self, judged: Result<Json, String>) {
+        match judged {
+            Ok(document) => self.document = Some(document),
+            Err(why) if self.reasons.contains(&why) => {}
+            Err(why) => self.reasons.push(why),
+        }
+    }
+
+    /// Something is unknown. If one failure is no outage, the result is none.
+    fn fail(&mut self, why: EvaluationError) {
+        if self.failure.as_ref().is_none_or(EvaluationError::is_outage) {
+            self.failure = Some(why);
+        }
+    }
+}
+
+/// The error of artifacts beside a digest that can't be looked up.
+fn not_looked_up(
+    signatures: &Signatures<'_>,
+    repository: &ImageReference,
+    digest: &str,
+    failure: &HostFailure,
+) -> EvaluationError {
+    let why = format!("the attestations of {} can't be looked up: {failure}", repository.at(digest));
+    signatures.registry_failed(repository.host(), failure, why)
+}
+
+/// The artifacts of a type beside a digest.
 fn look(
     signatures: &Signatures<'_>,
     repository: &ImageReference,
     digest: &str,
     wanted: &Attestation,
-    has_layers: &mut bool,
+    kind: &str,
 ) -> Result<Vec<Found>, HostFailure> {
-    let of_type = |kind: &str| {
-        let is_wanted = match &wanted.kind {
-            AttestationKind::Referrer(own) => kind == own,
-            AttestationKind::InToto(predicate) => {
-                kind == predicate || kind == ARTIFACT_TYPE || DSSE_TYPES.contains(&kind)
-            }
-        };
-        *has_layers |= !is_wanted && IN_LAYERS.iter().any(|own| kind.starts_with(own));
-        is_wanted
-    };
-    let mut found = artifacts_beside(signatures.host(), repository, digest, wanted.tag_suffix.as_deref(), of_type)?;
+    let suffix = wanted.tag_suffix.as_deref();
+    let mut found = artifacts_beside(signatures.host(), repository, digest, suffix, |own| own == kind)?;
     // If an artifact is added every day, the newest are at the end.
     let artifacts = found.split_off(found.len().saturating_sub(MAX_ARTIFACTS));
     let read = |digest: &String| {

@@ -2,49 +2,20 @@
 
 use super::UNVERIFIED_SHOWN;
 use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_for_signature, one_platform};
-use super::evidence::{Piece, Wanted};
-use image_admission_cel::expression::{EvaluationError, Time};
-use image_admission_evidence::sigstore::TrustRoot;
-use image_admission_host::{Host, HostFailure, Resource, Untrusted};
+use image_admission_attestors::{Asked, Failure, Refusal, Verdict, Verifier};
+use image_admission_cel::expression::EvaluationError;
+use image_admission_host::{Host, HostFailure, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_image::manifest::Manifest;
 use image_admission_judgement::reason::{Beside, Unresolved, Unsigned, Unverified};
 use image_admission_judgement::resolve::{Digests, find_digest};
-use image_admission_settings::{
-    Attestor, Identity, KeyReference, Settings, TextSource, UnprovenIndexes, VerificationPolicy,
-};
+use image_admission_settings::{Attestor, Settings, UnprovenIndexes, VerificationPolicy};
 use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::spelling::{self, Misspelt};
-use image_admission_untrusted::time::Timestamp;
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-
-/// What the host verified: an artifact at its digest, an identity, and the annotations of the signature.
-type Asked = (String, Identity, BTreeMap<String, String>);
-
-/// Whether an attestor signed an artifact.
-#[derive(Debug, Clone)]
-pub(super) enum Verdict {
-    /// The host says so.
-    ByHost,
-    /// A piece of evidence says so.
-    ByEvidence,
-    /// Nobody says so.
-    Unsigned(Refusal),
-}
-
-/// Why nobody says that an attestor signed an artifact.
-#[derive(Debug, Clone)]
-pub(super) struct Refusal {
-    /// What the host says.
-    pub(super) why: Untrusted,
-    /// Why no piece of evidence counts, or why the registry's pieces can't be looked up.
-    pub(super) evidence: Result<Vec<String>, HostFailure>,
-}
 
 /// What is known of the images of a request.
 pub(super) struct Signatures<'a> {
@@ -53,15 +24,7 @@ pub(super) struct Signatures<'a> {
     digests: BTreeMap<ImageReference, String>,
     /// Why other references couldn't be resolved.
     unresolved: BTreeMap<ImageReference, EvaluationError>,
-    now: Timestamp,
-    pub(super) time: Time,
-    texts: BTreeMap<KeyReference, Result<String, EvaluationError>>,
-    calls: BTreeMap<Asked, Result<(), HostFailure>>,
-    pub(super) trust_roots: BTreeMap<TextSource, Result<Rc<TrustRoot>, EvaluationError>>,
-    /// By digest, the evidence in the cluster.
-    pub(super) objects: BTreeMap<String, Result<Rc<Vec<Piece>>, EvaluationError>>,
-    /// By artifact, the evidence beside it.
-    pub(super) beside_registry: BTreeMap<String, Result<Rc<Vec<Piece>>, HostFailure>>,
+    verifier: &'a Verifier<'a>,
     /// The results, by policy, image and attestor.
     said: BTreeMap<(String, String, String), Verdict>,
     /// By artifact, whether a signature in the old form is beside it.
@@ -75,22 +38,15 @@ impl<'a> Signatures<'a> {
     pub(super) fn new(
         settings: &'a Settings,
         host: &'a dyn Host,
-        now: Timestamp,
-        time: &Time,
+        verifier: &'a Verifier<'a>,
         digests: Digests,
     ) -> Self {
         let mut signatures = Self {
             settings,
             host,
+            verifier,
             digests: BTreeMap::new(),
             unresolved: BTreeMap::new(),
-            now,
-            time: time.clone(),
-            texts: BTreeMap::new(),
-            calls: BTreeMap::new(),
-            trust_roots: BTreeMap::new(),
-            objects: BTreeMap::new(),
-            beside_registry: BTreeMap::new(),
             said: BTreeMap::new(),
             signatures: BTreeMap::new(),
             platforms: BTreeMap::new(),
@@ -120,12 +76,8 @@ impl<'a> Signatures<'a> {
         self.host
     }
 
-    pub(super) fn settings(&self) -> &'a Settings {
-        self.settings
-    }
-
-    pub(super) fn now(&self) -> Timestamp {
-        self.now
+    pub(super) fn verifier(&self) -> &'a Verifier<'a> {
+        self.verifier
     }
 
     pub(super) fn unproven_indexes(&self) -> UnprovenIndexes {
@@ -144,6 +96,16 @@ impl<'a> Signatures<'a> {
             EvaluationError::Outage { why, image: None }
         } else {
             EvaluationError::Failed(why)
+        }
+    }
+
+    /// The error of what can't be verified, beside an image of this registry.
+    pub(super) fn unknown(&self, host: &str, failure: Failure) -> EvaluationError {
+        let Failure { asked, failure, why } = failure;
+        match asked {
+            Asked::Registry => self.registry_failed(host, &failure, why),
+            Asked::Cluster if failure.is_outage() => EvaluationError::Outage { why, image: None },
+            Asked::Cluster => EvaluationError::Failed(why),
         }
     }
 
@@ -184,164 +146,17 @@ impl<'a> Signatures<'a> {
         Ok(is_signed)
     }
 
-    /// Whether an attestor signed `repository@digest`. One of an attestor's identities is enough, and so is one that says it: an
-    /// object of the cluster, the host, or a piece of evidence in the registry, in this order. The last is looked up only if the
-    /// host found nothing, or failed.
+    /// Whether an attestor signed `repository@digest`. One of an attestor's identities is enough.
     pub(super) fn verify_artifact(
-        &mut self,
+        &self,
         policy: &VerificationPolicy,
         reference: &ImageReference,
         digest: &str,
         attestor: &str,
     ) -> Result<Verdict, EvaluationError> {
-        let attestors: Vec<&Attestor> = policy.attestors.iter().filter(|own| own.name == attestor).collect();
-        if attestors.is_empty() {
-            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
-        }
-        // Whoever can write objects, push what the host can't read, or keep either from answering, keeps out nobody who has a
-        // signature elsewhere.
-        let in_cluster =
-            self.in_cluster(digest).and_then(|pieces| self.hold(&pieces, digest, &attestors, Wanted::Signature));
-        if matches!(in_cluster, Ok(Ok(_))) {
-            return Ok(Verdict::ByEvidence);
-        }
-        let by_host = match self.ask_host(reference, digest, &attestors) {
-            Ok(None) => return Ok(Verdict::ByHost),
-            Ok(Some(why)) => Ok(why),
-            Err(failure) => Err(failure),
-        };
-        let in_registry =
-            self.in_registry(reference, digest).map(|pieces| self.hold(&pieces, digest, &attestors, Wanted::Signature));
-        if matches!(in_registry, Ok(Ok(Ok(_)))) {
-            return Ok(Verdict::ByEvidence);
-        }
-        let why = by_host?;
-        let mut reasons = in_cluster?.err().unwrap_or_default();
-        let evidence = match in_registry {
-            Err(failure) => Err(failure),
-            Ok(held) => {
-                reasons.extend(held?.err().unwrap_or_default());
-                Ok(reasons)
-            }
-        };
-        Ok(Verdict::Unsigned(Refusal { why, evidence }))
-    }
-
-    /// Why the host knows no signature of these attestors; none if it knows one. Hosts know not all identities.
-    fn ask_host(
-        &mut self,
-        reference: &ImageReference,
-        digest: &str,
-        attestors: &[&Attestor],
-    ) -> Result<Option<Untrusted>, EvaluationError> {
-        let artifact = reference.at(digest);
-        let mut refused = Untrusted::Unsigned;
-        let mut failure = None;
-        let known = attestors.iter().filter(|own| own.is_known_to_hosts());
-        for (position, Attestor { identity, annotations, .. }) in known.enumerate() {
-            let identity = match identity {
-                Identity::KeyInCluster(reference) => Identity::Key(self.key(reference)?),
-                identity => identity.clone(),
-            };
-            match self.call(&artifact, identity, annotations) {
-                Ok(()) => return Ok(None),
-                Err(HostFailure::NotTrusted(why)) => refused = if position == 0 { why } else { refused.min(why) },
-                // If one failure is no outage, the result is none.
-                Err(other) if failure.as_ref().is_none_or(HostFailure::is_outage) => failure = Some(other),
-                Err(_) => {}
-            }
-        }
-        match failure {
-            Some(failure) => {
-                let why = format!("the signatures of {artifact} can't be verified: {failure}");
-                Err(self.registry_failed(reference.host(), &failure, why))
-            }
-            None => Ok(Some(refused)),
-        }
-    }
-
-    fn call(
-        &mut self,
-        artifact: &str,
-        identity: Identity,
-        annotations: &BTreeMap<String, String>,
-    ) -> Result<(), HostFailure> {
-        let key = (artifact.to_owned(), identity, annotations.clone());
-        if let Some(said) = self.calls.get(&key) {
-            return said.clone();
-        }
-        let said = match self.host.verify(artifact, &key.1, annotations) {
-            // A signature of another digest covers another image.
-            Ok(digest) if artifact.split_once('@').is_some_and(|(_, own)| own == digest) => Ok(()),
-            Ok(_) => Err(HostFailure::Malformed("the host verified another digest".to_owned())),
-            Err(failure) => Err(failure),
-        };
-        self.calls.insert(key, said.clone());
-        said
-    }
-
-    /// A public key in the cluster.
-    pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
-        let text = self.in_object(reference)?;
-        let pem = text.trim();
-        if !pem.starts_with("-----BEGIN PUBLIC KEY-----") {
-            return Err(format!("{} is not a public key in PEM", named(reference)).into());
-        }
-        Ok(format!("{pem}\n"))
-    }
-
-    /// A text of the settings, or in the cluster.
-    pub(super) fn text(&mut self, source: &TextSource) -> Result<String, EvaluationError> {
-        match source {
-            TextSource::Inline(text) => Ok(text.clone()),
-            TextSource::InCluster(reference) => self.in_object(reference),
-        }
-    }
-
-    /// A text in an object of the cluster, read once.
-    fn in_object(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
-        if let Some(known) = self.texts.get(reference) {
-            return known.clone();
-        }
-        let text = self.read_text(reference);
-        self.texts.insert(reference.clone(), text.clone());
-        text
-    }
-
-    fn read_text(&self, reference: &KeyReference) -> Result<String, EvaluationError> {
-        #[derive(Deserialize)]
-        struct Holder {
-            kind: Option<String>,
-            metadata: Metadata,
-            #[serde(default)]
-            data: BTreeMap<String, String>,
-        }
-        #[derive(Deserialize)]
-        struct Metadata {
-            name: String,
-            namespace: Option<String>,
-        }
-        let KeyReference { kind, namespace, name, key } = reference;
-        let what = named(reference);
-        let resource = Resource { api_version: "v1", kind, namespace, name };
-        let read = self.host.get_resource(&resource, &["data"]).and_then(|document| document.read::<Holder>());
-        let holder = read.map_err(|failure| super::cluster_failed(&format!("{what} can't be read"), &failure))?;
-        let is_other = holder.metadata.name != *name
-            || holder.metadata.namespace.as_ref() != Some(namespace)
-            || holder.kind.is_some_and(|own| own != *kind);
-        if is_other {
-            return Err(format!("{what} can't be read: the host gave another object").into());
-        }
-        let value = holder.data.get(key).ok_or_else(|| format!("{what} is not there"))?;
-        // A Secret's values are base64.
-        let text = if *kind == "Secret" {
-            image_admission_evidence::dsse::decode_base64(value)
-                .and_then(|bytes| String::from_utf8(bytes).ok())
-                .ok_or_else(|| format!("{what} is no Base64 of a text"))?
-        } else {
-            value.clone()
-        };
-        Ok(text)
+        let attestors = attestors(policy, attestor)?;
+        let said = self.verifier.signed(reference, digest, &attestors);
+        said.map_err(|failure| self.unknown(reference.host(), failure))
     }
 
     /// The image's manifest, configuration and resolved reference.
@@ -478,9 +293,13 @@ pub(super) fn evidence_of<'r>(refusals: impl IntoIterator<Item = &'r Refusal>) -
     if reasons.is_empty() { Beside::Nothing } else { Beside::Evidence(reasons) }
 }
 
-/// What messages call a text in the cluster.
-fn named(KeyReference { kind, namespace, name, key }: &KeyReference) -> String {
-    format!("the key `{key}` of {kind} {namespace}/{name}")
+/// The identities of an attestor.
+pub(super) fn attestors<'p>(policy: &'p VerificationPolicy, name: &str) -> Result<Vec<&'p Attestor>, EvaluationError> {
+    let attestors: Vec<&Attestor> = policy.attestors.iter().filter(|own| own.name == name).collect();
+    match attestors.is_empty() {
+        true => Err(format!("there is no attestor `{}`", cut(name, 64)).into()),
+        false => Ok(attestors),
+    }
 }
 
 impl Signatures<'_> {

@@ -517,12 +517,12 @@ fn documents_in_layers_are_told_apart_from_none() {
     let slsa = json!({"name": "a", "intoto": {"type": "https://slsa.dev/provenance/v1"}});
     let none = format!("there is none at ghcr.io/team/app:{}", about.replace(':', "-"));
     let bundle = format!(
-        "{none}, but something in layers, which hosts don't hand out: `image-admission attach` makes it readable"
+        "it is a layer, which hosts don't hand out: `image-admission attach ghcr.io/team/app@{about}` makes it readable"
     );
     for (kind, said) in [("application/vnd.dev.sigstore.bundle.v0.3+json", &bundle), ("application/spdx+json", &none)] {
         let answer = ask(&policy(slsa.clone(), ""), &request(&pod(&[image])), &with(kind));
         let message = answer["message"].as_str().unwrap();
-        assert!(message.contains(said) && message.contains("in layers") == (*said == bundle), "{kind}: {message}");
+        assert!(message.contains(said) && message.contains("layer") == (*said == bundle), "{kind}: {message}");
     }
     // What is signed as a whole is verified, with whatever is in its layers: but nobody can say what that is.
     let kind = "application/spdx+json";

@@ -14,7 +14,7 @@ const GITHUB: &str = "https://token.actions.githubusercontent.com";
 const MAX_SHOWN: usize = 160;
 
 /// Why the certificate isn't the attestor's; none if it is.
-pub(super) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity, time: &Time) -> Option<String> {
+pub(crate) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity, time: &Time) -> Option<String> {
     let (issuer, subject) = (signer.issuer.as_str(), signer.subject.as_str());
     // As hosts have it, so that `https://github.com/team` is not `https://github.com/team-of-others/`.
     let below = |prefix: &str| subject.starts_with(&[prefix, if prefix.ends_with('/') { "" } else { "/" }].concat());

@@ -8,18 +8,21 @@ use serde_json::Value as Json;
 
 /// The contents of an artifact's manifest and configuration.
 #[derive(Debug, Clone)]
-pub(super) struct Artifact {
+pub struct Artifact {
     /// Its type in the manifest; of evidence, what kind it is. The index of referrers has a type too, but nobody signs that.
-    pub(super) kind: Option<String>,
+    pub kind: Option<String>,
     /// The digest that the manifest is about.
-    pub(super) subject: Option<String>,
+    pub subject: Option<String>,
     /// The configuration.
-    pub(super) document: Json,
+    pub document: Json,
 }
 
 impl Artifact {
     /// Asks for an artifact, `repository@digest`.
-    pub(super) fn read(host: &dyn Host, artifact: &str, digest: &str) -> Result<Self, HostFailure> {
+    ///
+    /// # Errors
+    /// It can't be looked up, or is no artifact.
+    pub fn read(host: &dyn Host, artifact: &str, digest: &str) -> Result<Self, HostFailure> {
         #[derive(Deserialize)]
         struct Answer {
             manifest: Manifest,

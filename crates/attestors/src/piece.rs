@@ -1,0 +1,323 @@
+//! A piece of evidence: a signature or an attestation that is verified here, whoever brought it.
+//!
+//! It is the configuration of an artifact beside the image, since hosts hand out no layers, or it stands in an object of the cluster
+//! that is named by the digest. Neither place is believed: a piece counts if an attestor signed it, and if it is about the digest.
+
+use crate::failure::Failure;
+use crate::identity;
+use crate::verifier::Verifier;
+use image_admission_evidence::dsse::{Envelope, Statement, decode_base64};
+use image_admission_evidence::key::PublicKey;
+use image_admission_evidence::media_type::{COSE_CONFIGURATION, SIGSTORE_BUNDLE};
+use image_admission_evidence::notary::{self, TrustedIdentity};
+use image_admission_evidence::sigstore::{Bundle, BundleError, Signed, TrustRoot};
+use image_admission_host::HostFailure;
+use image_admission_settings::{Attestor, EvidenceObject, Identity, Notary, TrustStore};
+use image_admission_untrusted::memory::read_value;
+use image_admission_untrusted::message::cut;
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The predicate type of cosign's signatures in bundles.
+const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
+
+/// A piece of evidence, not verified.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// What messages call it: `repository@digest`, or `ImageEvidence sha256-<hex>`.
+    place: String,
+    content: Content,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    Bundle(Rc<KnownBundle>),
+    Envelope(Rc<Envelope>),
+    Notary(Rc<notary::Envelope>),
+    /// Why it can't be read.
+    Unreadable(String),
+    /// Why it couldn't be looked up.
+    Failed(HostFailure),
+}
+
+/// A bundle, and what it proves of a digest by each trust root that it was verified with: attestors and their identities may be many.
+#[derive(Debug)]
+struct KnownBundle {
+    bundle: Bundle,
+    proven: RefCell<Vec<Proven>>,
+}
+
+/// The trust root, the digest, and what came of it.
+type Proven = (Rc<TrustRoot>, String, Result<Signed, BundleError>);
+
+impl KnownBundle {
+    fn new(bundle: Bundle) -> Self {
+        Self { bundle, proven: RefCell::default() }
+    }
+
+    fn verify_by_root(&self, root: &Rc<TrustRoot>, digest: &str) -> Result<Signed, BundleError> {
+        let is_asked = |own: &Rc<TrustRoot>, of: &str| Rc::ptr_eq(own, root) && of == digest;
+        if let Some((.., known)) = self.proven.borrow().iter().find(|(own, of, _)| is_asked(own, of)) {
+            return known.clone();
+        }
+        let signed = self.bundle.verify_by_root(root, digest);
+        self.proven.borrow_mut().push((Rc::clone(root), digest.to_owned(), signed.clone()));
+        signed
+    }
+}
+
+/// What a piece must be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Wanted<'w> {
+    /// A signature of the digest.
+    Signature,
+    /// A statement of this predicate type about the digest.
+    Statement(&'w str),
+}
+
+/// Why a piece doesn't count.
+#[derive(Debug, Clone)]
+pub enum Refused {
+    /// It is none, or not of this digest, or the attestor didn't sign it.
+    Because(String),
+    /// That is unknown.
+    Failure(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl Piece {
+    /// What can't be read, and why.
+    pub(crate) fn unreadable(place: String, why: String) -> Self {
+        Self { place, content: Content::Unreadable(why) }
+    }
+
+    /// What is listed, and couldn't be looked up.
+    pub(crate) fn failed(place: String, failure: HostFailure) -> Self {
+        Self { place, content: Content::Failed(failure) }
+    }
+
+    /// What messages call it: `repository@digest`, or `ImageEvidence sha256-<hex>`.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The predicate type of the statement that it says it has. Nothing proves that.
+    #[must_use]
+    pub fn claimed_predicate_type(&self) -> Option<String> {
+        match &self.content {
+            Content::Bundle(known) => known.bundle.claims().predicate_type,
+            Content::Envelope(envelope) => envelope.claimed_predicate_type(),
+            Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
+        }
+    }
+
+    /// Takes a document of this media type apart.
+    pub(crate) fn read(place: String, media_type: &str, document: &Json) -> Self {
+        let content = match media_type {
+            notary::JWS => Self::notary(notary::JWS, document.to_string().as_bytes()),
+            COSE_CONFIGURATION => document
+                .get("data")
+                .and_then(Json::as_str)
+                .and_then(decode_base64)
+                .ok_or_else(|| "`data` is not base64; attach it again".to_owned())
+                .and_then(|bytes| Self::notary(notary::COSE, &bytes)),
+            _ if media_type.starts_with(SIGSTORE_BUNDLE) => Bundle::read(document)
+                .map(|bundle| Content::Bundle(Rc::new(KnownBundle::new(bundle))))
+                .map_err(|why| why.to_string()),
+            _ => Envelope::read(document).map(Rc::new).map(Content::Envelope).map_err(|why| why.to_string()),
+        };
+        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
+    }
+
+    fn notary(media_type: &str, bytes: &[u8]) -> Result<Content, String> {
+        notary::Envelope::read(media_type, bytes).map(Rc::new).map(Content::Notary).map_err(|why| why.to_string())
+    }
+
+    /// Takes the bytes of an object of the cluster apart.
+    pub(crate) fn of_object(place: &str, media_type: &str, data: &str) -> Self {
+        let content = match decode_base64(data).filter(|bytes| bytes.len() <= EvidenceObject::MAX_BYTES) {
+            None => Err(format!(
+                "its `data` is not base64 of at most {} bytes; write the object again",
+                EvidenceObject::MAX_BYTES
+            )),
+            Some(bytes) if [notary::JWS, notary::COSE].contains(&media_type) => Self::notary(media_type, &bytes),
+            Some(bytes) => match std::str::from_utf8(&bytes).ok().and_then(|text| read_value(text).ok()) {
+                Some(document) => return Self::read(place.to_owned(), media_type, &document),
+                None => Err("its `data` is not JSON; write the object again".to_owned()),
+            },
+        };
+        Self { place: place.to_owned(), content: content.unwrap_or_else(Content::Unreadable) }
+    }
+}
+
+impl Verifier<'_> {
+    /// The statement in a piece, or nothing of a signature, if an attestor signed it and it is what is wanted.
+    pub(crate) fn hold(
+        &self,
+        piece: &Piece,
+        digest: &str,
+        attestor: &Attestor,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Statement>, Refused> {
+        let Piece { place, content } = piece;
+        let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{place} {why}"));
+        if !attestor.annotations.is_empty() {
+            let why = format!("has no annotations, and `{}` asks for some", cut(&attestor.name, 64));
+            return Err(because(&why));
+        }
+        let predicate = match wanted {
+            Wanted::Signature => SIGNATURE_PREDICATE,
+            Wanted::Statement(predicate) => predicate,
+        };
+        // Many statements may be beside an image, and few are of the wanted type.
+        if let Some(other) = piece.claimed_predicate_type().filter(|own| own != predicate) {
+            return Err(because(&format!("is a statement of `{}`, not of `{predicate}`", cut(&other, 100))));
+        }
+        let statement = match content {
+            Content::Unreadable(why) => return Err(because(&format!("can't be read: {why}"))),
+            Content::Failed(failure) => {
+                return Err(match (wanted, failure) {
+                    // Something may be listed that is gone, and others may count.
+                    (Wanted::Signature, _) | (_, HostFailure::Malformed(_)) => {
+                        because(&format!("can't be read: {failure}"))
+                    }
+                    _ => Refused::Failure(Failure::registry(&format!("{place} can't be read"), failure.clone())),
+                });
+            }
+            Content::Envelope(_) if attestor.trust_root.is_some() => {
+                let why = format!(
+                    "is an envelope, which no log knows, and `{}` has a `trustRoot`: attach the bundle",
+                    cut(&attestor.name, 64)
+                );
+                return Err(because(&why));
+            }
+            Content::Envelope(envelope) => {
+                let key = self.public_key(attestor, "an envelope")?;
+                let verified = envelope.verify(&[(&attestor.name, &key)]).and_then(|verified| verified.statement());
+                Some(verified.map_err(|why| because(&format!("is refused: {why}")))?)
+            }
+            Content::Bundle(bundle) => self.hold_bundle(bundle, digest, attestor, &because)?.statement,
+            Content::Notary(envelope) => {
+                self.hold_notary(envelope, digest, attestor, &because)?;
+                None
+            }
+        };
+        let is_about_it = |statement: &Statement| statement.subjects.iter().any(|subject| subject == digest);
+        match (wanted, statement) {
+            (Wanted::Statement(_), None) => Err(because(&"is a signature, and no statement")),
+            (_, Some(statement)) if !is_about_it(&statement) => Err(because(&"is a statement about another image")),
+            (_, statement) => Ok(statement),
+        }
+    }
+
+    fn hold_bundle(
+        &self,
+        known: &KnownBundle,
+        digest: &str,
+        attestor: &Attestor,
+        because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
+    ) -> Result<Signed, Refused> {
+        let bundle = &known.bundle;
+        match attestor.identity {
+            Identity::Key(_) | Identity::KeyInCluster(_) => {
+                let key = self.public_key(attestor, "a bundle")?;
+                // As hosts do, nobody looks into a log for signatures by a key, unless the attestor has a trust root of its own.
+                let root = attestor.trust_root.as_ref().map(|source| self.trust_root(source)).transpose()?;
+                return bundle
+                    .verify_by_key(&key, root.as_deref(), digest)
+                    .map_err(|why| because(&refused(bundle, &why)));
+            }
+            Identity::Certificate { .. } | Identity::Notary(_) => {
+                let why = format!("is a bundle of Sigstore, and `{}` is no attestor of such", cut(&attestor.name, 64));
+                return Err(because(&why));
+            }
+            _ => {}
+        }
+        let Some(source) = attestor.trust_root.as_ref().or(self.settings.trust_root.as_ref()) else {
+            let why = format!(
+                "is a bundle with a certificate, and `{}` has no `trustRoot` to verify it with: add one, or set `evidence.trustRoot`",
+                cut(&attestor.name, 64)
+            );
+            return Err(because(&why));
+        };
+        let root = self.trust_root(source)?;
+        let signed = known.verify_by_root(&root, digest).map_err(|why| because(&refused(bundle, &why)))?;
+        let Some(identity) = &signed.identity else {
+            return Err(because(&"is signed by a key, and not by a certificate"));
+        };
+        match identity::mismatch(attestor, identity, &self.time) {
+            None => Ok(signed),
+            Some(why) => Err(because(&why)),
+        }
+    }
+
+    fn hold_notary(
+        &self,
+        envelope: &notary::Envelope,
+        digest: &str,
+        attestor: &Attestor,
+        because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
+    ) -> Result<(), Refused> {
+        let Identity::Notary(Notary { certificates, timestamp_certificates, trusted_identities, store }) =
+            &attestor.identity
+        else {
+            let why =
+                format!("is a signature of Notary Project, and `{}` is no such attestor", cut(&attestor.name, 64));
+            return Err(because(&why));
+        };
+        let roots = self.certificates(certificates)?;
+        let authorities = match timestamp_certificates {
+            Some(source) => self.certificates(source)?,
+            None => Rc::default(),
+        };
+        // They were read when the policy was deployed, so this hardly ever fails.
+        let identities =
+            trusted_identities.iter().map(|text| TrustedIdentity::parse(text)).collect::<Result<Vec<_>, _>>();
+        let trust = notary::Trust {
+            roots: &roots,
+            timestamp_authorities: &authorities,
+            identities: &identities.map_err(|why| Failure::unusable(why.to_string()))?,
+            revoked: &self.revoked()?,
+            store: match store {
+                TrustStore::Ca => notary::Store::CertificateAuthority,
+                TrustStore::SigningAuthority => notary::Store::SigningAuthority,
+            },
+        };
+        let signed = envelope.verify(&trust, digest, self.now);
+        signed.map(drop).map_err(|why| {
+            because(&format!("names `{}` as its signer, and is refused: {why}", cut(&envelope.claims().subject, 160)))
+        })
+    }
+
+    /// The key of an attestor.
+    fn public_key(&self, attestor: &Attestor, what: &str) -> Result<PublicKey, Refused> {
+        let pem = match &attestor.identity {
+            Identity::Key(pem) => pem.clone(),
+            Identity::KeyInCluster(reference) => self.key(reference)?,
+            _ => {
+                let why = format!(
+                    "{what} without a certificate is verified with a key, and `{}` has none",
+                    cut(&attestor.name, 64)
+                );
+                return Err(Refused::Because(why));
+            }
+        };
+        let key = PublicKey::from_pem(&pem);
+        Ok(key.map_err(|why| Failure::unusable(format!("the key of the attestor `{}`: {why}", attestor.name)))?)
+    }
+}
+
+/// Why a bundle is refused, with whom it names: people recognise it by that.
+fn refused(bundle: &Bundle, why: &BundleError) -> String {
+    match bundle.claims().identity {
+        Some(identity) => format!("names `{}` as its signer, and is refused: {why}", cut(&identity.subject, 160)),
+        None => format!("is refused: {why}"),
+    }
+}
