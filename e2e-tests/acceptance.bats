@@ -132,7 +132,7 @@ report_of() {
         pod "$REGISTRY/ci/$name:1.0"
         decide
         case $name in
-            unsigned) why="not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign it" ;;
+            unsigned) why='not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); ci (its key) must sign it' ;;
             foreign) why="signed, but not by ci (its key)" ;;
         esac
         expect_rejected $name "scan report is pending" "no scan report: $REGISTRY/ci/$name@$(beside ci/$name:1.0 scan) is $why"

@@ -154,8 +154,11 @@ impl Verifier<'_> {
                 return Ok(vec![Piece::unreadable(what, why)]);
             }
         }
-        let entries = object.spec.evidence.iter().take(EvidenceObject::MAX_PIECES);
-        Ok(entries.map(|entry| Piece::of_object(&what, &entry.media_type, &entry.data)).collect())
+        let entries = object.spec.evidence.iter().take(EvidenceObject::MAX_PIECES).enumerate();
+        let piece = |(position, entry): (usize, &Entry)| {
+            Piece::of_object(format!("evidence[{position}] of {what}"), &entry.media_type, &entry.data)
+        };
+        Ok(entries.map(piece).collect())
     }
 }
 

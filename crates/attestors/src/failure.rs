@@ -29,6 +29,19 @@ impl Failure {
         self.failure.is_outage()
     }
 
+    /// The same as a host says it; of the cluster, with what couldn't be looked up.
+    #[must_use]
+    pub fn to_host_failure(&self) -> HostFailure {
+        match (&self.asked, &self.failure) {
+            (Asked::Cluster, HostFailure::Failed(_)) => HostFailure::Failed(self.why.clone()),
+            (Asked::Cluster, HostFailure::NotGranted(_)) => HostFailure::NotGranted(self.why.clone()),
+            (Asked::Cluster, HostFailure::NotFound(_) | HostFailure::Malformed(_)) => {
+                HostFailure::Malformed(self.why.clone())
+            }
+            (_, failure) => failure.clone(),
+        }
+    }
+
     pub(crate) fn registry(what: &str, failure: HostFailure) -> Self {
         Self { asked: Asked::Registry, why: format!("{what}: {failure}"), failure }
     }

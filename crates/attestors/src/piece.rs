@@ -25,7 +25,7 @@ const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
 /// A piece of evidence, not verified.
 #[derive(Debug, Clone)]
 pub struct Piece {
-    /// What messages call it: `repository@digest`, or `ImageEvidence sha256-<hex>`.
+    /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
     place: String,
     content: Content,
 }
@@ -102,19 +102,27 @@ impl Piece {
         Self { place, content: Content::Failed(failure) }
     }
 
-    /// What messages call it: `repository@digest`, or `ImageEvidence sha256-<hex>`.
+    /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.place
     }
 
     /// The predicate type of the statement that it says it has. Nothing proves that.
-    #[must_use]
-    pub fn claimed_predicate_type(&self) -> Option<String> {
+    fn claimed_predicate_type(&self) -> Option<String> {
         match &self.content {
             Content::Bundle(known) => known.bundle.claims().predicate_type,
             Content::Envelope(envelope) => envelope.claimed_predicate_type(),
             Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
+        }
+    }
+
+    /// Whether it may be a statement of this predicate type. What it says of itself is believed, since it counts for nothing else.
+    #[must_use]
+    pub fn may_be_of(&self, predicate_type: &str) -> bool {
+        match &self.content {
+            Content::Unreadable(_) | Content::Failed(_) => true,
+            _ => self.claimed_predicate_type().is_some_and(|own| own == predicate_type),
         }
     }
 
@@ -141,7 +149,7 @@ impl Piece {
     }
 
     /// Takes the bytes of an object of the cluster apart.
-    pub(crate) fn of_object(place: &str, media_type: &str, data: &str) -> Self {
+    pub(crate) fn of_object(place: String, media_type: &str, data: &str) -> Self {
         let content = match decode_base64(data).filter(|bytes| bytes.len() <= EvidenceObject::MAX_BYTES) {
             None => Err(format!(
                 "its `data` is not base64 of at most {} bytes; write the object again",
@@ -149,11 +157,11 @@ impl Piece {
             )),
             Some(bytes) if [notary::JWS, notary::COSE].contains(&media_type) => Self::notary(media_type, &bytes),
             Some(bytes) => match std::str::from_utf8(&bytes).ok().and_then(|text| read_value(text).ok()) {
-                Some(document) => return Self::read(place.to_owned(), media_type, &document),
+                Some(document) => return Self::read(place, media_type, &document),
                 None => Err("its `data` is not JSON; write the object again".to_owned()),
             },
         };
-        Self { place: place.to_owned(), content: content.unwrap_or_else(Content::Unreadable) }
+        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
     }
 }
 

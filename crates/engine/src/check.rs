@@ -118,11 +118,16 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     if let Some(reference) = settings.evidence.trust_root.as_ref().and_then(TextSource::in_cluster) {
         add("v1", reference.kind, "evidence.trustRoot".to_owned(), "write the trust root itself, as `trustRoot.data`");
     }
-    for policy in &settings.verification {
-        for reference in policy.attestors.iter().flat_map(Attestor::in_cluster) {
+    let attached = settings.reports.attached().filter(|_| settings.reads_reports() || settings.asks_for_packages());
+    let attached = attached.map(|(path, attached)| (path, &attached.attestors));
+    let policies = settings.verification.iter().map(|policy| (policy.path.clone(), &policy.attestors));
+    for (path, attestors) in attached.chain(policies) {
+        for reference in attestors.iter().flat_map(Attestor::in_cluster) {
             let instead = "write the key or the certificates themselves, as `data`";
-            add("v1", reference.kind, format!("{}.attestors", policy.path), instead);
+            add("v1", reference.kind, format!("{path}.attestors"), instead);
         }
+    }
+    for policy in &settings.verification {
         if verification::check::names(policy).contains("namespaceObject") {
             let instead = "ask for `request.namespace`, and not for `namespaceObject`";
             add("v1", "Namespace", policy.path.clone(), instead);

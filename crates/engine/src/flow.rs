@@ -110,8 +110,15 @@ fn judge(
     let objects = ExemptionObjects::new(context.settings, context.host, context.now, &subject.namespace);
     let running = RunningPods::new(context.settings, context.host, &subject.namespace);
     let verifier = Verifier::new(&context.settings.evidence, context.host, context.now);
-    let mut search =
-        ReportSearch::new(context.settings, context.host, context.now, &subject, objects.as_ref(), running.as_ref());
+    let mut search = ReportSearch::new(
+        context.settings,
+        context.host,
+        &verifier,
+        context.now,
+        &subject,
+        objects.as_ref(),
+        running.as_ref(),
+    );
     search.know_resolved(&digests);
     verify(context, &reviewed, &mut decision, &kept, digests, (&verifier, &mut search), recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);

@@ -1,11 +1,14 @@
-//! Signed artifacts about images: beside the image in its registry, or in the repository that the settings name.
+//! Signed documents about images: artifacts beside the image in its registry, or in the repository that the settings name, and
+//! statements in evidence.
 //!
-//! Everybody with push access to the repository can put one there. So a tag is resolved once, and the artifact must be signed by
-//! somebody whom the settings name. The reader must check that the artifact is about this image: one that is copied from another
-//! image verifies as well.
+//! Everybody with push access to the repository can put one there. So a tag is resolved once, and the document must be signed by
+//! somebody whom the settings name. The reader must check that an artifact is about this image: one that is copied from another
+//! image verifies as well. A statement is about the digest that it was looked for.
 
+use crate::reason::Unsigned;
 use image_admission_attestors::referrers::artifacts_beside;
-use image_admission_host::{Document, Host, HostFailure, Untrusted};
+use image_admission_attestors::{Asked, Failure, Piece, Refused, Verdict, Verifier};
+use image_admission_host::{Document, Host, HostFailure};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Artifact, AttachedArtifacts, Attestor};
 use image_admission_untrusted::json::JsonString;
@@ -19,10 +22,11 @@ use std::rc::Rc;
 /// The most artifacts of one type beside one image: the pusher chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
 
-/// The artifacts about images, as one request sees them.
+/// The documents about images, as one request sees them.
 pub(crate) struct Attachments<'a> {
     settings: &'a AttachedArtifacts,
     host: &'a dyn Host,
+    verifier: &'a Verifier<'a>,
     /// Whether every signer is returned: their statements are weighed against each other.
     every_signer: bool,
     /// By the image's name at a digest: what was found beside it.
@@ -31,32 +35,44 @@ pub(crate) struct Attachments<'a> {
 
 /// What was found beside a digest.
 pub(crate) enum Found<'a> {
-    /// An artifact that is trusted.
+    /// A document that is trusted.
     Trusted(Trusted<'a>),
-    /// An artifact without a wanted signature, `repository@digest`, and what the host says of it.
-    Unsigned(String, Untrusted),
-    Failure(HostFailure),
+    /// A document without a wanted signature, and why none counts.
+    Unsigned(String, Unsigned),
+    /// It is unknown what is there, or who signed it.
+    Failure(Failure),
 }
 
-/// An artifact with a wanted signature, or one that needs none.
+/// A document with a wanted signature, or one that needs none.
 pub(crate) struct Trusted<'a> {
-    /// `repository@digest`
+    /// `repository@digest`, or the object that a statement is in.
     pub artifact: String,
-    /// Those of the settings' attestors who signed it: the first one, or all of them if the caller needs all. Empty: it needs no
-    /// signature.
+    /// Those of the settings' attestors who signed it, if the caller needs them.
     pub signers: Vec<&'a Attestor>,
-    document: Document,
+    document: Signed,
+}
+
+/// What is signed.
+enum Signed {
+    /// An artifact as the host gives it, which holds the document as its configuration.
+    Artifact(Document),
+    /// The predicate of a statement about this digest.
+    Statement { digest: String, predicate: Box<RawValue> },
 }
 
 impl<'a> Attachments<'a> {
     /// Makes no calls yet. The signers of an artifact are tried one after the other, until one has signed it.
-    pub(crate) fn new(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
-        Self { settings, host, every_signer: false, found: BTreeMap::new() }
+    pub(crate) fn new(settings: &'a AttachedArtifacts, host: &'a dyn Host, verifier: &'a Verifier<'a>) -> Self {
+        Self { settings, host, verifier, every_signer: false, found: BTreeMap::new() }
     }
 
     /// The same, but every signer of an artifact is returned. If one signer can't be checked, that is a failure.
-    pub(crate) fn with_every_signer(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
-        Self { every_signer: is_on(Remedy::AskEverySigner), ..Self::new(settings, host) }
+    pub(crate) fn with_every_signer(
+        settings: &'a AttachedArtifacts,
+        host: &'a dyn Host,
+        verifier: &'a Verifier<'a>,
+    ) -> Self {
+        Self { every_signer: is_on(Remedy::AskEverySigner), ..Self::new(settings, host, verifier) }
     }
 
     /// Everything that there is about a digest of an image.
@@ -65,11 +81,12 @@ impl<'a> Attachments<'a> {
         if let Some(found) = self.found.get(&at) {
             return Rc::clone(found);
         }
-        let found = self.repository(image).and_then(|repository| {
-            let artifacts = self.artifacts(&repository, digest)?;
-            Ok(artifacts.iter().map(|artifact| self.load(repository.at(artifact))).collect())
+        let found = self.repository(image).and_then(|repository| match &self.settings.artifact {
+            Artifact::Tag(suffix) => self.artifacts(&repository, digest, Some(suffix), ""),
+            Artifact::Type(media_type) => self.artifacts(&repository, digest, None, media_type),
+            Artifact::Statement(predicate_type) => Ok(self.statements(&repository, digest, predicate_type)),
         });
-        let found = Rc::new(found.unwrap_or_else(|failure| vec![Found::Failure(failure)]));
+        let found = Rc::new(found.unwrap_or_else(|failure| vec![Found::Failure(not_looked_up(failure))]));
         self.found.insert(at, Rc::clone(&found));
         found
     }
@@ -84,12 +101,14 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// The digests of the artifacts beside a digest.
-    fn artifacts(&self, repository: &ImageReference, digest: &str) -> Result<Vec<String>, HostFailure> {
-        let (suffix, media_type) = match &self.settings.artifact {
-            Artifact::Tag(suffix) => (Some(suffix.as_str()), ""),
-            Artifact::Type(media_type) => (None, media_type.as_str()),
-        };
+    /// The artifacts beside a digest: at its tag with a suffix, or the referrers of a type.
+    fn artifacts(
+        &self,
+        repository: &ImageReference,
+        digest: &str,
+        suffix: Option<&str>,
+        media_type: &str,
+    ) -> Result<Vec<Found<'a>>, HostFailure> {
         let found = artifacts_beside(self.host, repository, digest, suffix, |kind| kind == media_type)?;
         // One that isn't read could say that the image is bad.
         if found.len() > MAX_ARTIFACTS {
@@ -98,63 +117,188 @@ impl<'a> Attachments<'a> {
                 "{of} has {number} artifacts of one type, {MAX_ARTIFACTS} are the most"
             )));
         }
-        Ok(found)
+        Ok(found.iter().map(|artifact| self.load(repository, artifact)).collect())
     }
 
-    /// Verifies an artifact, `repository@digest`, and reads it.
-    fn load(&self, artifact: String) -> Found<'a> {
-        let (mut failure, mut untrusted) = (None, Untrusted::Unsaid);
-        let needs_none = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
+    /// Verifies an artifact, and reads it.
+    fn load(&self, repository: &ImageReference, digest: &str) -> Found<'a> {
+        let artifact = repository.at(digest);
         let mut signers = Vec::new();
-        for asked in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
-            match self.host.verify(&artifact, &asked.identity, &asked.annotations) {
-                Ok(_) => {
-                    signers.push(asked);
+        if !self.settings.allow_unsigned && is_on(Remedy::VerifySignature) {
+            match self.signers(repository, digest) {
+                Ok(Ok(found)) => signers = found,
+                Ok(Err(unsigned)) => return Found::Unsigned(artifact, unsigned),
+                Err(failure) => return Found::Failure(failure),
+            }
+        }
+        match self.host.artifact(&artifact) {
+            Ok(document) => Found::Trusted(Trusted { artifact, signers, document: Signed::Artifact(document) }),
+            Err(failure) => Found::Failure(not_looked_up(failure)),
+        }
+    }
+
+    /// The attestors who signed an artifact, all of them or the first, or why none did. An attestor of several identities counts once
+    /// for each.
+    fn signers(
+        &self,
+        repository: &ImageReference,
+        digest: &str,
+    ) -> Result<Result<Vec<&'a Attestor>, Unsigned>, Failure> {
+        let (mut signers, mut unknown) = (Vec::new(), None);
+        let mut refused: Option<Unsigned> = None;
+        for attestor in &self.settings.attestors {
+            match self.verifier.signed(repository, digest, &[attestor]) {
+                Ok(Verdict::ByHost | Verdict::ByEvidence) => {
+                    signers.push(attestor);
+                    if !self.every_signer {
+                        return Ok(Ok(signers));
+                    }
+                }
+                Ok(Verdict::Unsigned(refusal)) => {
+                    let unsigned = Unsigned::of(&refusal, self.settings.attestors.clone());
+                    refused = Some(match refused {
+                        Some(before) => before.or(unsigned),
+                        None => unsigned,
+                    });
+                }
+                Err(failure) => unknown = unknown.or(Some(failure)),
+            }
+        }
+        match (unknown, refused) {
+            // An attestor that couldn't be checked may have signed it too.
+            (Some(failure), _) => Err(failure),
+            (None, Some(unsigned)) if signers.is_empty() => Ok(Err(unsigned)),
+            _ => Ok(Ok(signers)),
+        }
+    }
+
+    /// The statements of a predicate type about a digest: those in the cluster, and those beside it. Where the cluster has one, the
+    /// registry isn't asked, unless every word counts.
+    fn statements(&self, repository: &ImageReference, digest: &str, predicate_type: &str) -> Vec<Found<'a>> {
+        let (mut found, mut reasons) = (Vec::new(), Vec::new());
+        let mut hold = |pieces: Result<Rc<Vec<Piece>>, Failure>| match pieces {
+            Ok(pieces) => {
+                for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
+                    match self.statement(piece, digest, predicate_type) {
+                        Ok(Ok(trusted)) => found.push(Found::Trusted(trusted)),
+                        Ok(Err(why)) => reasons.extend(why),
+                        Err(failure) => found.push(Found::Failure(failure)),
+                    }
+                }
+                !found.is_empty()
+            }
+            Err(failure) => {
+                found.push(Found::Failure(failure));
+                false
+            }
+        };
+        let is_known = hold(self.verifier.in_cluster(digest));
+        if !is_known || self.every_signer {
+            let beside = self.verifier.in_registry(repository, digest, None, Some(predicate_type));
+            hold(beside.map_err(not_looked_up));
+        }
+        if found.is_empty() && !reasons.is_empty() {
+            let at = format!("the attestation of {}", repository.at(digest));
+            found.push(Found::Unsigned(at, Unsigned::by_evidence(reasons, self.settings.attestors.clone())));
+        }
+        found
+    }
+
+    /// The statement in a piece, or why no attestor's signature counts.
+    fn statement(
+        &self,
+        piece: &Piece,
+        digest: &str,
+        predicate_type: &str,
+    ) -> Result<Result<Trusted<'a>, Vec<String>>, Failure> {
+        let (mut signers, mut reasons) = (Vec::new(), Vec::new());
+        let (mut signed, mut unknown) = (None, None);
+        for attestor in &self.settings.attestors {
+            match self.verifier.statement_in(piece, digest, attestor, predicate_type) {
+                Ok(statement) => {
+                    signers.push(attestor);
+                    signed = Some(statement);
                     if !self.every_signer {
                         break;
                     }
                 }
-                Err(HostFailure::NotTrusted(why)) => untrusted = untrusted.min(why),
-                Err(other) => failure = failure.or(Some(other)),
+                Err(Refused::Because(why)) => reasons.push(why),
+                Err(Refused::Failure(failure)) => unknown = unknown.or(Some(failure)),
             }
         }
-        let is_trusted = needs_none || !signers.is_empty();
-        match failure {
+        match (signed, unknown) {
             // An attestor that couldn't be checked may have signed it too.
-            Some(failure) if !is_trusted || self.every_signer => Found::Failure(failure),
-            _ if !is_trusted => Found::Unsigned(artifact, untrusted),
-            _ => match self.host.artifact(&artifact) {
-                Ok(document) => Found::Trusted(Trusted { artifact, signers, document }),
-                Err(failure) => Found::Failure(failure),
-            },
+            (Some(_), Some(failure)) if self.every_signer => Err(failure),
+            (Some(statement), _) => {
+                let predicate = statement.json.get("predicate").map(serde_json::Value::to_string).unwrap_or_default();
+                // What was read a moment ago is written again, so this never fails.
+                Ok(RawValue::from_string(predicate).map_err(|error| vec![error.to_string()]).map(|predicate| Trusted {
+                    artifact: piece.place().to_owned(),
+                    signers,
+                    document: Signed::Statement { digest: digest.to_owned(), predicate },
+                }))
+            }
+            (None, Some(failure)) => Err(failure),
+            (None, None) => Ok(Err(reasons)),
         }
     }
 }
 
 impl Trusted<'_> {
-    /// What the host says of it.
+    /// The document, and what it is about.
     ///
     /// # Errors
     /// It is no artifact, or not the requested one.
     pub(crate) fn read(&self) -> Result<Content<'_>, HostFailure> {
-        let content: Content<'_> = self.document.read()?;
-        if self.artifact.rsplit_once('@').map(|(_, digest)| digest) == Some(content.digest.as_str()) {
-            return Ok(content);
+        let document = match &self.document {
+            Signed::Statement { digest, predicate } => {
+                return Ok(Content { subject: Some(digest.as_str().into()), created: None, json: predicate.get() });
+            }
+            Signed::Artifact(document) => document,
+        };
+        let Answer { manifest, digest, config } = document.read()?;
+        if self.artifact.rsplit_once('@').map(|(_, digest)| digest) != Some(digest.as_str()) {
+            return Err(HostFailure::Malformed(format!(
+                "asked for {}, the answer is of another digest",
+                self.artifact
+            )));
         }
-        Err(HostFailure::Malformed(format!("asked for {}, the answer is of another digest", self.artifact)))
+        let all = manifest.annotations.unwrap_or_default();
+        let created = all.into_iter().find_map(|(key, value)| value.filter(|_| key.as_str() == CREATED));
+        Ok(Content { subject: manifest.subject.and_then(|subject| subject.digest), created, json: config.get() })
     }
+
+    /// Whether it is a statement, whose text is kept. An artifact can be asked for again.
+    pub(crate) fn statement(&self) -> Option<&str> {
+        match &self.document {
+            Signed::Statement { predicate, .. } => Some(predicate.get()),
+            Signed::Artifact(_) => None,
+        }
+    }
+}
+
+/// The annotation of a manifest that says when it was made.
+const CREATED: &str = "org.opencontainers.image.created";
+
+/// A document about an image.
+pub(crate) struct Content<'a> {
+    /// The digest that is signed with it.
+    pub subject: Option<JsonString<'a>>,
+    /// When it was made, as its manifest says.
+    pub created: Option<JsonString<'a>>,
+    /// The document.
+    pub json: &'a str,
 }
 
 /// An artifact's manifest, digest and configuration.
 #[derive(Deserialize)]
-pub(crate) struct Content<'a> {
+struct Answer<'a> {
     #[serde(borrow)]
     manifest: ArtifactManifest<'a>,
     #[serde(borrow)]
     digest: JsonString<'a>,
-    /// The document that it holds.
     #[serde(borrow)]
-    pub config: &'a RawValue,
+    config: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -171,15 +315,6 @@ struct Subject<'a> {
     digest: Option<JsonString<'a>>,
 }
 
-impl Content<'_> {
-    /// The digest that its manifest says it is about.
-    pub(crate) fn subject(&self) -> Option<&str> {
-        self.manifest.subject.as_ref()?.digest.as_ref().map(JsonString::as_str)
-    }
-
-    /// What its manifest says under a key.
-    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
-        let (_, value) = self.manifest.annotations.as_ref()?.iter().find(|(own, _)| own.as_str() == key)?;
-        value.as_ref().map(JsonString::as_str)
-    }
+fn not_looked_up(failure: HostFailure) -> Failure {
+    Failure { asked: Asked::Registry, why: failure.to_string(), failure }
 }

@@ -20,13 +20,14 @@ use crate::reason::{
 use crate::resolve::{Digests, PlatformManifest, Resolution, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
 use crate::vex::{VexDocuments, VexOfImage};
+use image_admission_attestors::Verifier;
 use image_admission_host::{Host, HostFailure, Resource};
 use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_settings::{
     EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, Mirror, ReportSource, SbomSource, Settings,
 };
-use image_admission_untrusted::memory::AnyJson;
+use image_admission_untrusted::memory::{AnyJson, read_value};
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
@@ -57,7 +58,7 @@ pub fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
     match source {
         ReportSource::SbomScanner(_) => sbomscanner::KINDS.to_vec(),
         ReportSource::TrivyOperator(_) => vec![(trivy_operator::API_VERSION, trivy_operator::KIND)],
-        ReportSource::Registry(_) => Vec::new(),
+        ReportSource::Registry(_) | ReportSource::Attestation(_) => Vec::new(),
         ReportSource::Kubescape(_) => kubescape::KINDS.to_vec(),
         ReportSource::Custom(custom) => vec![(&custom.api_version, &custom.kind)],
     }
@@ -68,7 +69,7 @@ pub fn sbom_kind_of(source: &SbomSource) -> Option<(&'static str, &'static str)>
     match source {
         SbomSource::SbomScanner(_) => Some(sbomscanner::SBOM_KIND),
         SbomSource::TrivyOperator(_) => Some((trivy_operator::API_VERSION, trivy_operator::SBOM_KIND)),
-        SbomSource::Registry(_) => None,
+        SbomSource::Registry(_) | SbomSource::Attestation(_) => None,
     }
 }
 
@@ -215,6 +216,7 @@ struct KnownImage {
 pub struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
+    verifier: &'a Verifier<'a>,
     subject: &'a Subject,
     /// Exemptions in the cluster, if the settings use them.
     objects: Option<&'a ExemptionObjects<'a>>,
@@ -262,6 +264,7 @@ impl<'a> ReportSearch<'a> {
     pub fn new(
         settings: &'a Settings,
         host: &'a dyn Host,
+        verifier: &'a Verifier<'a>,
         now: Timestamp,
         subject: &'a Subject,
         objects: Option<&'a ExemptionObjects<'a>>,
@@ -272,13 +275,27 @@ impl<'a> ReportSearch<'a> {
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
         let package_room = Rc::new(Cell::new(Some(MAX_PACKAGE_BYTES_TOGETHER)));
         let (known, sources, sboms) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
-        Self { settings, host, subject, objects, running, now, known, package_room, sources, sboms, exploited, vex }
+        let vex = VexDocuments::new(&settings.reports.vex, host, verifier, now).map(Rc::new);
+        Self {
+            settings,
+            host,
+            verifier,
+            subject,
+            objects,
+            running,
+            now,
+            known,
+            package_room,
+            sources,
+            sboms,
+            exploited,
+            vex,
+        }
     }
 
     /// A source as the settings have it.
     fn source(&self, source: &'a ReportSource) -> Box<dyn Source<'a> + 'a> {
-        let Self { settings, host, subject, .. } = *self;
+        let Self { settings, host, verifier, subject, .. } = *self;
         match source {
             ReportSource::SbomScanner(scanner) => {
                 let needs_time = settings.reports.max_age.is_some();
@@ -287,8 +304,8 @@ impl<'a> ReportSearch<'a> {
             ReportSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
             }
-            ReportSource::Registry(registry) => {
-                Box::new(registry::AttachedReports::new(DocumentKind::Report, registry, host))
+            ReportSource::Registry(attached) | ReportSource::Attestation(attached) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Report, attached, host, verifier))
             }
             ReportSource::Kubescape(kubescape) => Box::new(kubescape::KubescapeReports::new(kubescape, host)),
             ReportSource::Custom(custom) => Box::new(custom::CustomObjects::new(custom, host, &subject.namespace)),
@@ -297,7 +314,7 @@ impl<'a> ReportSearch<'a> {
 
     /// A source of SBOMs as the settings have it.
     fn sbom_source(&self, source: &'a SbomSource) -> Box<dyn Source<'a> + 'a> {
-        let Self { host, subject, .. } = *self;
+        let Self { host, verifier, subject, .. } = *self;
         match source {
             SbomSource::SbomScanner(scanner) => {
                 Box::new(sbomscanner::SbomScannerSboms::new(scanner, host, &subject.namespace))
@@ -305,8 +322,8 @@ impl<'a> ReportSearch<'a> {
             SbomSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorSboms::new(operator, host, subject))
             }
-            SbomSource::Registry(registry) => {
-                Box::new(registry::AttachedReports::new(DocumentKind::Sbom, registry, host))
+            SbomSource::Registry(attached) | SbomSource::Attestation(attached) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Sbom, attached, host, verifier))
             }
         }
     }
@@ -328,6 +345,9 @@ impl<'a> ReportSearch<'a> {
                 Some(Origin::Artifact(artifact)) => {
                     let AnyJson(answer) = self.host.artifact(artifact)?.read()?;
                     Ok(answer.get("config").cloned().unwrap_or_default())
+                }
+                Some(Origin::Statement(json)) => {
+                    read_value(json).map_err(|error| HostFailure::Malformed(error.to_string()))
                 }
             }
         };

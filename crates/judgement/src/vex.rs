@@ -6,8 +6,9 @@
 //! other can undo that. A document with several signers is a statement of each of them.
 
 use crate::attached::{Attachments, Found, Trusted};
-use crate::reason::{Unsigned, UnusableVex, UnusedVex, UsedVex, VexSaid};
+use crate::reason::{UnusableVex, UnusedVex, UsedVex, VexSaid};
 use crate::resolve::{PlatformManifest, ResolvedImage};
+use image_admission_attestors::Verifier;
 use image_admission_host::Host;
 use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
@@ -16,6 +17,7 @@ use image_admission_scan_report::purl::PackageUrl;
 use image_admission_scan_report::vex::read;
 use image_admission_scan_report::vex::statement::{Means, Named, Reach, Says, VexStatement};
 use image_admission_settings::{AttachedArtifacts, Attestor};
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
@@ -106,12 +108,17 @@ pub(crate) enum Vex {
 
 impl<'a> VexDocuments<'a> {
     /// Those at the places in the settings; none if there are no places. Makes no calls yet.
-    pub(crate) fn new(places: &'a [AttachedArtifacts], host: &'a dyn Host, now: Timestamp) -> Option<Self> {
+    pub(crate) fn new(
+        places: &'a [AttachedArtifacts],
+        host: &'a dyn Host,
+        verifier: &'a Verifier<'a>,
+        now: Timestamp,
+    ) -> Option<Self> {
         if places.is_empty() {
             return None;
         }
-        let attachments =
-            places.iter().map(|place| (place, Attachments::with_every_signer(place, host))).collect::<Vec<_>>();
+        let attachments = places.iter().map(|place| (place, Attachments::with_every_signer(place, host, verifier)));
+        let attachments = attachments.collect::<Vec<_>>();
         let mut speakers = Vec::new();
         for (place, attestor) in places.iter().flat_map(|place| place.attestors.iter().map(move |own| (place, own))) {
             let speaker = speaker(place, attestor);
@@ -133,10 +140,12 @@ impl<'a> VexDocuments<'a> {
             for digest in digests {
                 for found in attachments.beside(reference, digest).iter() {
                     match found {
-                        Found::Failure(failure) => vex.unusable.push(UnusableVex::LookUpFailed(failure.clone())),
-                        Found::Unsigned(artifact, why) => {
-                            let unsigned = Unsigned::new(*why, place.attestors.clone());
-                            vex.unusable.push(UnusableVex::Unsigned { artifact: artifact.clone(), unsigned });
+                        Found::Failure(failure) => {
+                            vex.unusable.push(UnusableVex::LookUpFailed(failure.to_host_failure()));
+                        }
+                        Found::Unsigned(artifact, unsigned) => {
+                            let (artifact, unsigned) = (artifact.clone(), unsigned.clone());
+                            vex.unusable.push(UnusableVex::Unsigned { artifact, unsigned });
                         }
                         Found::Trusted(trusted) => vex.add(trusted, self.signed(place, trusted), named),
                     }
@@ -288,12 +297,12 @@ impl ImageVex {
             Err(failure) => return self.unusable.push(UnusableVex::LookUpFailed(failure)),
         };
         let is_ours = |digest: &str| image.digests.iter().any(|own| own == digest) || !is_on(Remedy::MatchSubject);
-        let subject = content.subject();
+        let subject = content.subject.as_ref().map(JsonString::as_str);
         if let Some(other) = subject.filter(|digest| !is_ours(digest)) {
             let which = Some(cut(other, 160));
             return self.unusable.push(UnusableVex::OfAnotherImage { artifact: artifact(), which });
         }
-        let statements = match read(content.config.get()) {
+        let statements = match read(content.json) {
             Ok(statements) => statements,
             Err(why) => return self.unusable.push(UnusableVex::Unreadable { artifact: artifact(), why }),
         };

@@ -11,6 +11,7 @@ pub mod grype;
 mod sarif;
 mod trivy;
 mod verdict;
+mod vulnerability_predicate;
 
 use crate::finding::Findings;
 use crate::severity::Severity;
@@ -51,6 +52,7 @@ struct Marks {
     #[serde(rename = "bomFormat")]
     bom_format: Option<IgnoredAny>,
     runs: Option<IgnoredAny>,
+    invocation: Option<IgnoredAny>,
     status: Option<IgnoredAny>,
 }
 
@@ -59,6 +61,30 @@ struct Marks {
 /// # Errors
 /// It is no report of a known format.
 pub fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
+    match marked(json)?.as_slice() {
+        [vulnerability_predicate::NAME] => vulnerability_predicate::read(json),
+        formats => read_as(json, formats),
+    }
+}
+
+/// Reads a scanner's own document.
+fn read_as<'a>(json: &'a str, formats: &[&str]) -> Result<ScannedDocument<'a>, UnreadableDocument> {
+    match formats {
+        [trivy::NAME] => trivy::read(json),
+        [grype::NAME] => grype::read(json),
+        [cyclonedx::NAME] => cyclonedx::read(json),
+        [sarif::NAME] => sarif::read(json),
+        [verdict::NAME] => verdict::read(json),
+        [] | [_] => Err(UnreadableDocument::new(
+            "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict, cosign's predicate of vulnerabilities",
+        )),
+        // Readers would disagree about its meaning.
+        several => Err(UnreadableDocument::of_several(several)),
+    }
+}
+
+/// The formats that a document's keys stand for.
+fn marked(json: &str) -> Result<Vec<&'static str>, UnreadableDocument> {
     // Serde would read a list as an object without keys.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableDocument::new("it is no JSON object"));
@@ -69,20 +95,14 @@ pub fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
         (grype::NAME, marks.matches.is_some() || marks.descriptor.is_some()),
         (cyclonedx::NAME, marks.bom_format.is_some()),
         (sarif::NAME, marks.runs.is_some()),
+        (vulnerability_predicate::NAME, marks.invocation.is_some()),
     ];
-    let named: Vec<&str> = formats.into_iter().filter_map(|(name, is_marked)| is_marked.then_some(name)).collect();
-    match named.as_slice() {
-        [trivy::NAME] => trivy::read(json),
-        [grype::NAME] => grype::read(json),
-        [cyclonedx::NAME] => cyclonedx::read(json),
-        [sarif::NAME] => sarif::read(json),
-        [] if marks.status.is_some() => verdict::read(json),
-        [] => Err(UnreadableDocument::new(
-            "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict",
-        )),
-        // Readers would disagree about its meaning.
-        several => Err(UnreadableDocument::of_several(several)),
+    let mut named: Vec<&str> = formats.into_iter().filter_map(|(name, is_marked)| is_marked.then_some(name)).collect();
+    // Any document may have a status.
+    if named.is_empty() && marks.status.is_some() {
+        named.push(verdict::NAME);
     }
+    Ok(named)
 }
 
 /// A string without the whitespace around it; none if nothing is left.
@@ -177,7 +197,10 @@ mod tests {
             ("null", "it is no JSON object"),
             (r#"[{"SchemaVersion": 2}]"#, "it is no JSON object"),
             ("{", "it can't be read: EOF while parsing an object at line 1 column 1"),
-            ("{}", "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict"),
+            (
+                "{}",
+                "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict, cosign's predicate of vulnerabilities",
+            ),
             (r#"{"spdxVersion": "SPDX-2.3", "packages": []}"#, "it is none of the formats"),
             (r#"{"runs": [], "matches": []}"#, "it is of several formats at once: Grype, SARIF"),
             (r#"{"runs": [], "runs": []}"#, "it can't be read: duplicate field `runs`"),

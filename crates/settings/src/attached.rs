@@ -1,6 +1,6 @@
 //! Artifacts that say something about images: how they are found, in which repository, and who must have signed them.
 
-use super::attestors::{self, Attestor, Keys};
+use super::attestors::{self, Attestor};
 use super::read::{Problems, SettingsMap};
 use super::repository::{self, ArtifactRepository};
 use serde_json::Value;
@@ -25,10 +25,16 @@ pub enum Artifact {
     Tag(String),
     /// By its type, in the index of referrers at `sha256-<hex>`.
     Type(String),
+    /// It is a signed statement of this predicate type: evidence, in the cluster or among the referrers.
+    Statement(String),
 }
 
 /// The keys that say where artifacts are. Callers that allow `allowUnsigned` have that key too.
 pub(super) const KEYS: [&str; 4] = ["tagSuffix", "artifactType", "repository", "attestors"];
+
+/// The keys that say which statements count.
+pub(super) const STATEMENT_KEYS: [&str; 3] = [PREDICATE_TYPE, "repository", "attestors"];
+const PREDICATE_TYPE: &str = "predicateType";
 
 /// What an unsigned artifact could do.
 #[derive(Debug, Clone, Copy)]
@@ -39,15 +45,14 @@ pub(super) struct Unsigned {
     pub(super) may_be_allowed: bool,
 }
 
-/// Reads where artifacts are: by default at the tag `sha256-<hex>.<suffix>`.
+/// Reads whose artifacts count, and where their repository is.
 pub(super) fn read(
     map: &SettingsMap<'_, '_>,
-    suffix: &str,
+    artifact: Artifact,
     unsigned: Unsigned,
     problems: &mut Problems,
 ) -> AttachedArtifacts {
-    let artifact = read_artifact(map, suffix, problems);
-    let attestors = attestors::read(map, "attestors", Keys::Inline, problems);
+    let attestors = attestors::read(map, "attestors", problems);
     let allow_unsigned = unsigned.may_be_allowed && map.boolean("allowUnsigned", false, problems);
     if attestors.is_empty() && !allow_unsigned && map.list("attestors", problems).is_none_or(<[Value]>::is_empty) {
         let way_out = if unsigned.may_be_allowed { ", or set `allowUnsigned: true`" } else { "" };
@@ -62,7 +67,22 @@ pub(super) fn read(
     AttachedArtifacts { artifact, repository: repository::read(map, problems), attestors, allow_unsigned }
 }
 
-fn read_artifact(map: &SettingsMap<'_, '_>, suffix: &str, problems: &mut Problems) -> Artifact {
+/// Reads which statements count, of a predicate type like `example`.
+pub(super) fn read_predicate_type(map: &SettingsMap<'_, '_>, example: &str, problems: &mut Problems) -> Artifact {
+    let path = map.path().key(PREDICATE_TYPE);
+    let predicate_type = map.text(PREDICATE_TYPE, problems);
+    match predicate_type {
+        None => problems.add(path, format!("it is missing: the type of the statement's predicate, like `{example}`")),
+        Some(text) if text.is_empty() || text.contains(char::is_whitespace) => {
+            problems.add(path, format!("`{text}` is not the type of a predicate, like `{example}`"));
+        }
+        Some(_) => {}
+    }
+    Artifact::Statement(predicate_type.unwrap_or_default().to_owned())
+}
+
+/// Reads how artifacts are found: by default at the tag `sha256-<hex>.<suffix>`.
+pub(super) fn read_artifact(map: &SettingsMap<'_, '_>, suffix: &str, problems: &mut Problems) -> Artifact {
     let path = map.path();
     match (map.text("tagSuffix", problems), map.text("artifactType", problems)) {
         (Some(_), Some(_)) => {

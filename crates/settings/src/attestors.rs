@@ -138,17 +138,8 @@ pub struct KeyReference {
     pub key: String,
 }
 
-/// Where an attestor's key may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keys {
-    /// In the settings alone.
-    Inline,
-    /// In a Secret or a ConfigMap too.
-    InCluster,
-}
-
 /// Reads the list at `key`: `[{name, cosign: {key: {data}}}]`, or `cosign.keyless`, `cosign.certificate` or `notary`.
-pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, problems: &mut Problems) -> Vec<Attestor> {
+pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<Attestor> {
     let path = settings.path().key(key);
     let mut attestors = Vec::new();
     for (position, value) in settings.list(key, problems).unwrap_or_default().iter().enumerate() {
@@ -170,9 +161,6 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
             (false, false) => {
                 problems.add(path.key("cosign"), "say how the attestor is recognised, like `{key: {data: …}}`");
             }
-            (false, true) if keys == Keys::Inline => {
-                problems.add(path.key("notary"), "a report's attestor is one of cosign, which the host verifies");
-            }
             (false, true) => attestors.extend(notary::read(&map, problems).map(|notary| Attestor {
                 name,
                 identity: Identity::Notary(notary),
@@ -183,10 +171,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
             (true, false) => {
                 let path = path.key("cosign");
                 let Some(cosign) = SettingsMap::of(map.get("cosign"), &path, problems) else { continue };
-                let trust_root = read_trust_root(&cosign, keys, problems);
-                let identities = read_cosign(&cosign, keys, problems);
+                let trust_root = trust_root(&cosign, problems);
+                let identities = read_cosign(&cosign, problems);
                 let annotations = read_annotations(&cosign, problems);
-                let certificate = keyless::read_expression(&cosign, keys, problems);
+                let certificate = keyless::read_expression(&cosign, problems);
                 attestors.extend(identities.into_iter().map(|identity| Attestor {
                     name: name.clone(),
                     identity,
@@ -198,18 +186,6 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, proble
         }
     }
     attestors
-}
-
-/// `trustRoot: {data | secretRef | configMapRef}`.
-fn read_trust_root(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<TextSource> {
-    if keys == Keys::Inline && cosign.has("trustRoot") {
-        problems.add(
-            cosign.path().key("trustRoot"),
-            "the host verifies a report's attestor with its own trust root; remove it",
-        );
-        return None;
-    }
-    trust_root(cosign, problems)
 }
 
 /// The `trustRoot` of an attestor, or of the setting `evidence`: Sigstore's `trusted_root.json`.
@@ -247,7 +223,7 @@ fn read_source(
     }
 }
 
-fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Vec<Identity> {
+fn read_cosign(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Identity> {
     let path = cosign.path();
     let known = ["key", "keyless", "certificate", "annotations", "ctlog", "source", "tuf", "trustRoot"];
     cosign.known(&known, &[], problems);
@@ -266,7 +242,7 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
     }
     let log = read_log(cosign, problems);
     if cosign.has("key") {
-        read_key(cosign, keys, problems).into_iter().collect()
+        read_key(cosign, problems).into_iter().collect()
     } else if cosign.has("certificate") {
         if cosign.has("annotations") {
             problems.add(
@@ -282,7 +258,7 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
                 "the host checks keyless signatures in the transparency log, always: remove what ignores it, or use `key`",
             );
         }
-        keyless::read(cosign, keys, problems)
+        keyless::read(cosign, problems)
     }
 }
 
@@ -348,14 +324,9 @@ fn read_annotations(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> BT
     annotations
 }
 
-fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Identity> {
+fn read_key(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Identity> {
     let path = cosign.path().key("key");
-    let expected = match keys {
-        Keys::Inline => "an object like `{data: …}` with the public key's text",
-        Keys::InCluster => {
-            "an object like `{data: …}` with the public key's text, or `{secretRef: {namespace: …, name: …}}`"
-        }
-    };
+    let expected = "an object like `{data: …}` with the public key's text, or `{secretRef: {namespace: …, name: …}}`";
     let key = SettingsMap::named(cosign.get("key"), &path, expected, problems)?;
     // Where the private key is makes no difference to who has the public one.
     if key.text("kms", problems).is_some()
@@ -383,10 +354,6 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
     for (reference, kind) in [("secretRef", "Secret"), ("configMapRef", "ConfigMap")] {
         if !key.has(reference) {
             continue;
-        }
-        if keys == Keys::Inline {
-            problems.add(path.key(reference), "a report's attestor has its key in the settings: write it as `data`");
-            return None;
         }
         // The key under which cosign stores a public key in a cluster.
         return read_reference(&key, reference, kind, "cosign.pub", problems).map(Identity::KeyInCluster);

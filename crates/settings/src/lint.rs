@@ -9,9 +9,9 @@ pub use namespaced::lint_namespaced_rules;
 
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
-    Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
-    ImageMatching, NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, ReportSource,
-    SbomSource, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    Attestation, AttestationKind, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity, ImageMatching,
+    NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, ReportSource, SbomSource, ScanAction,
+    Settings, UNSAID_REASON, VerificationPolicy,
 };
 use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageReference, canonical_host};
@@ -155,8 +155,6 @@ pub enum LintRule {
     Unverified,
     /// A key with which cosign signs in a way that isn't verified.
     PrehashedKey,
-    /// Attestors for whom cosign 3 writes the accepted form only when it is told to.
-    OldForm,
     /// An attestation whose document is a layer, which no host hands out.
     InLayer,
     /// An expression that looks at one platform of an image.
@@ -207,7 +205,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 45] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -230,7 +228,6 @@ impl LintRule {
         Self::NoImage,
         Self::Unverified,
         Self::PrehashedKey,
-        Self::OldForm,
         Self::InLayer,
         Self::OnePlatform,
         Self::EveryImage,
@@ -282,7 +279,6 @@ impl LintRule {
             Self::NoImage => "no-image",
             Self::Unverified => "unverified",
             Self::PrehashedKey => "prehashed-key",
-            Self::OldForm => "old-form",
             Self::InLayer => "in-layer",
             Self::OnePlatform => "one-platform",
             Self::EveryImage => "every-image",
@@ -315,7 +311,7 @@ impl LintRule {
     #[must_use]
     pub fn severity(self) -> LintSeverity {
         match self {
-            Self::Redundant | Self::NamespaceWithoutEffect | Self::OldForm | Self::EveryImage => LintSeverity::Note,
+            Self::Redundant | Self::NamespaceWithoutEffect | Self::EveryImage => LintSeverity::Note,
             Self::NeverMatches
             | Self::NeverReached
             | Self::UnknownNamespace
@@ -387,7 +383,6 @@ impl LintRule {
             Self::NoImage => "a glob that matches no image, or not those that it seems to",
             Self::Unverified => "a policy about signatures that isn't asked about images that run",
             Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
-            Self::OldForm => "attestors whose signatures count only in a form that cosign 3 must be told to write",
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::OnePlatform => "an expression that looks at one platform of an image",
             Self::EveryImage => "an exemption that holds whatever the image",
@@ -471,7 +466,6 @@ impl Settings {
         lints.excluded(self);
         lints.unverified(self);
         lints.forms(self);
-        lints.old_forms(self);
         lints.exempted_images(self);
         lints.covered_exemptions(self, now);
         lints.endless_exemptions(self);
@@ -982,29 +976,6 @@ impl Lints {
         if from.workload_namespace && from.max_duration.is_none() {
             let message = "not set, so an ImageExemption may last for ever; limit it, like `30d`";
             self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
-        }
-    }
-
-    /// Attestors of VEX documents whose signatures hosts verify only in the old form: the host verifies those, and no evidence
-    /// counts. The settings don't tell which form is used.
-    fn old_forms(&mut self, settings: &Settings) {
-        for (position, place) in settings.reports.vex.iter().enumerate() {
-            self.old_form(&format!("reports.vex[{position}].attestors"), &place.attestors);
-        }
-    }
-
-    fn old_form(&mut self, path: &str, attestors: &[Attestor]) {
-        let is_by_key = |own: &&Attestor| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_));
-        let is_annotated = |own: &&Attestor| !is_by_key(own) && !own.annotations.is_empty();
-        for (own, why) in [
-            (attestors.iter().find(is_by_key), "and no host verifies those by key"),
-            (attestors.iter().find(is_annotated), "whose annotations hosts drop"),
-        ] {
-            let Some(Attestor { name, .. }) = own else { continue };
-            let message = format!(
-                "cosign 3 signs in bundles, {why}: have `{name}` sign with `--new-bundle-format=false --use-signing-config=false`"
-            );
-            self.add(LintRule::OldForm, path, message);
         }
     }
 

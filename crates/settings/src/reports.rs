@@ -50,6 +50,8 @@ pub enum ReportSource {
     TrivyOperator(TrivyOperator),
     /// Artifacts beside the image.
     Registry(RegistryReports),
+    /// Signed statements about the image.
+    Attestation(RegistryReports),
     /// Kubescape.
     Kubescape(Kubescape),
     /// Objects of any kind.
@@ -65,6 +67,8 @@ pub enum SbomSource {
     TrivyOperator(TrivyOperator),
     /// Artifacts beside the image.
     Registry(RegistryReports),
+    /// Signed statements about the image.
+    Attestation(RegistryReports),
 }
 
 /// Reports of Kubewarden's sbomscanner.
@@ -229,6 +233,20 @@ impl Namespaces {
     }
 }
 
+impl Reports {
+    /// The documents that somebody must have signed, each with its path: `reports.sources[0].registry`.
+    pub fn attached(&self) -> impl Iterator<Item = (String, &AttachedArtifacts)> {
+        let sources = self.sources.iter().enumerate();
+        let sources =
+            sources.map(|(position, of)| (format!("reports.sources[{position}].{}", of.name()), of.artifacts()));
+        let sboms = self.sboms.iter().enumerate();
+        let sboms = sboms.map(|(position, of)| (format!("reports.sboms[{position}].{}", of.name()), of.artifacts()));
+        let vex = self.vex.iter().enumerate();
+        let vex = vex.map(|(position, place)| (format!("reports.vex[{position}]"), Some(place)));
+        sources.chain(sboms).chain(vex).filter_map(|(path, of)| Some((path, of?)))
+    }
+}
+
 impl ReportSource {
     /// As the settings spell it.
     #[must_use]
@@ -237,6 +255,7 @@ impl ReportSource {
             Self::SbomScanner(_) => "sbomscanner",
             Self::TrivyOperator(_) => "trivyOperator",
             Self::Registry(_) => "registry",
+            Self::Attestation(_) => "attestation",
             Self::Kubescape(_) => "kubescape",
             Self::Custom(_) => "custom",
         }
@@ -246,14 +265,18 @@ impl ReportSource {
     pub(super) fn has_scores(&self) -> bool {
         match self {
             Self::Custom(custom) => custom.fields.score.is_some(),
-            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Kubescape(_) => true,
+            Self::SbomScanner(_)
+            | Self::TrivyOperator(_)
+            | Self::Registry(_)
+            | Self::Attestation(_)
+            | Self::Kubescape(_) => true,
         }
     }
 
     /// Whether its findings say when they, or their fixes, were published.
     pub(super) fn has_dates(&self) -> bool {
         match self {
-            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::TrivyOperator(_) | Self::Registry(_) | Self::Attestation(_) => true,
             Self::Custom(custom) => custom.fields.published.is_some(),
             Self::SbomScanner(_) | Self::Kubescape(_) => false,
         }
@@ -262,7 +285,7 @@ impl ReportSource {
     /// Whether its reports can say what is exploited in the wild.
     pub(super) fn tells_exploited(&self) -> bool {
         match self {
-            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Attestation(_) => true,
             Self::Custom(custom) => custom.fields.known_exploited.is_some(),
             Self::TrivyOperator(_) | Self::Kubescape(_) => false,
         }
@@ -271,7 +294,7 @@ impl ReportSource {
     /// Whether its findings can have EPSS scores.
     pub(super) fn tells_likelihood(&self) -> bool {
         match self {
-            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Attestation(_) => true,
             Self::Custom(custom) => custom.fields.epss_score.is_some() || custom.fields.epss_percentile.is_some(),
             Self::TrivyOperator(_) | Self::Kubescape(_) => false,
         }
@@ -280,7 +303,7 @@ impl ReportSource {
     /// Whether its reports can say that an image's operating system is past its end of life.
     pub(super) fn tells_end_of_life(&self) -> bool {
         match self {
-            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::TrivyOperator(_) | Self::Registry(_) | Self::Attestation(_) => true,
             Self::Custom(custom) => custom.fields.end_of_life.is_some(),
             Self::SbomScanner(_) | Self::Kubescape(_) => false,
         }
@@ -293,14 +316,18 @@ impl ReportSource {
             Self::Custom(custom) if custom.fields.time.is_none() => {
                 Some("`fields.time` of the custom source is not set")
             }
-            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Custom(_) => None,
+            Self::SbomScanner(_)
+            | Self::TrivyOperator(_)
+            | Self::Registry(_)
+            | Self::Attestation(_)
+            | Self::Custom(_) => None,
         }
     }
 
     /// The artifacts beside an image that any pusher can write, if it has such.
     pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
         match self {
-            Self::Registry(registry) => Some(&registry.attached),
+            Self::Registry(registry) | Self::Attestation(registry) => Some(&registry.attached),
             Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Kubescape(_) | Self::Custom(_) => None,
         }
     }
@@ -309,7 +336,9 @@ impl ReportSource {
     pub fn names_workloads(&self) -> bool {
         match self {
             Self::TrivyOperator(_) => true,
-            Self::SbomScanner(_) | Self::Registry(_) | Self::Kubescape(_) | Self::Custom(_) => false,
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Attestation(_) | Self::Kubescape(_) | Self::Custom(_) => {
+                false
+            }
         }
     }
 }
@@ -322,13 +351,14 @@ impl SbomSource {
             Self::SbomScanner(_) => "sbomscanner",
             Self::TrivyOperator(_) => "trivyOperator",
             Self::Registry(_) => "registry",
+            Self::Attestation(_) => "attestation",
         }
     }
 
     /// The artifacts beside an image that any pusher can write, if it has such.
     pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
         match self {
-            Self::Registry(registry) => Some(&registry.attached),
+            Self::Registry(registry) | Self::Attestation(registry) => Some(&registry.attached),
             Self::SbomScanner(_) | Self::TrivyOperator(_) => None,
         }
     }
@@ -343,10 +373,11 @@ impl SbomSource {
 type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource>;
 
 /// The sources by their keys, each with what reads its settings.
-const SOURCES: [(&str, ReadSource); 5] = [
+const SOURCES: [(&str, ReadSource); 6] = [
     ("sbomscanner", |map, problems| Some(ReportSource::SbomScanner(read_sbomscanner(map, problems)))),
     ("trivyOperator", |map, problems| Some(ReportSource::TrivyOperator(read_trivy_operator(map, problems)))),
     ("registry", |map, problems| Some(ReportSource::Registry(read_registry(map, &REPORTS, problems)))),
+    ("attestation", |map, problems| Some(ReportSource::Attestation(read_attestation(map, &REPORTS, problems)))),
     ("kubescape", |map, problems| Some(ReportSource::Kubescape(read_kubescape(map, problems)))),
     ("custom", |map, problems| Some(ReportSource::Custom(Box::new(read_custom(map, problems)?)))),
 ];
@@ -355,20 +386,23 @@ const SOURCES: [(&str, ReadSource); 5] = [
 type ReadSbomSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> SbomSource;
 
 /// The sources of SBOMs by their keys.
-const SBOM_SOURCES: [(&str, ReadSbomSource); 3] = [
+const SBOM_SOURCES: [(&str, ReadSbomSource); 4] = [
     ("sbomscanner", |map, problems| SbomSource::SbomScanner(read_sbomscanner(map, problems))),
     ("trivyOperator", |map, problems| SbomSource::TrivyOperator(read_trivy_operator(map, problems))),
     ("registry", |map, problems| SbomSource::Registry(read_registry(map, &SBOMS, problems))),
+    ("attestation", |map, problems| SbomSource::Attestation(read_attestation(map, &SBOMS, problems))),
 ];
 
-/// Artifacts beside an image: their default tag suffix, and what any pusher could write.
+/// Artifacts beside an image: their default tag suffix, a type of predicates that have the same, and what any pusher could write.
 struct Beside {
     suffix: &'static str,
+    predicate_type: &'static str,
     danger: &'static str,
 }
 
-const REPORTS: Beside = Beside { suffix: "scan", danger: "a report" };
-const SBOMS: Beside = Beside { suffix: "sbom", danger: "an SBOM" };
+const REPORTS: Beside =
+    Beside { suffix: "scan", predicate_type: "https://cosign.sigstore.dev/attestation/vuln/v1", danger: "a report" };
+const SBOMS: Beside = Beside { suffix: "sbom", predicate_type: "https://cyclonedx.org/bom", danger: "an SBOM" };
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Reports {
     let default = SbomScanner {
@@ -424,8 +458,17 @@ fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attac
             return None;
         }
         let map = SettingsMap::of(Some(place), &path, problems)?;
-        map.known(&attached::KEYS, &refused::VEX, problems);
-        Some(attached::read(&map, "vex", Unsigned { danger: "VEX documents", may_be_allowed: false }, problems))
+        map.known(&[&attached::KEYS[..], &["predicateType"]].concat(), &refused::VEX, problems);
+        let is_statement = map.has("predicateType");
+        for key in ["tagSuffix", "artifactType"].into_iter().filter(|key| is_statement && map.has(key)) {
+            problems.add(path.key(key), "statements have no place of their own; remove it, or `predicateType`");
+        }
+        let artifact = match is_statement {
+            true => attached::read_predicate_type(&map, "https://openvex.dev/ns", problems),
+            false => attached::read_artifact(&map, "vex", problems),
+        };
+        let unsigned = Unsigned { danger: "VEX documents", may_be_allowed: false };
+        Some(attached::read(&map, artifact, unsigned, problems))
     });
     read.collect()
 }
@@ -485,7 +528,21 @@ fn read_registry(map: &SettingsMap<'_, '_>, beside: &Beside, problems: &mut Prob
     map.known(&[&attached::KEYS[..], &["allowUnsigned", "platform"]].concat(), &[], problems);
     let unsigned = Unsigned { danger: beside.danger, may_be_allowed: true };
     RegistryReports {
-        attached: attached::read(map, beside.suffix, unsigned, problems),
+        attached: attached::read(map, attached::read_artifact(map, beside.suffix, problems), unsigned, problems),
+        platform: read_platform(map, problems),
+    }
+}
+
+fn read_attestation(map: &SettingsMap<'_, '_>, beside: &Beside, problems: &mut Problems) -> RegistryReports {
+    map.known(&[&attached::STATEMENT_KEYS[..], &["platform"]].concat(), &[], problems);
+    let unsigned = Unsigned { danger: beside.danger, may_be_allowed: false };
+    RegistryReports {
+        attached: attached::read(
+            map,
+            attached::read_predicate_type(map, beside.predicate_type, problems),
+            unsigned,
+            problems,
+        ),
         platform: read_platform(map, problems),
     }
 }

@@ -152,7 +152,7 @@ fn what_newcomers_write_is_told_how_it_is_written() {
             "reports.maxAge: `48` has no unit; write a duration like `48h`",
             "reports.sources[0].trivy: `trivy` is written `trivyOperator` here",
             "reports.sources[1].registry.format: unknown setting `format`; known here: tagSuffix, artifactType, repository, attestors, allowUnsigned, platform",
-            "reports.sources[1].registry.attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, but found the string `cosign.pub`",
+            "reports.sources[1].registry.attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, or `{secretRef: {namespace: …, name: …}}`, but found the string `cosign.pub`",
             "acceptance.maxSeverity.critical: expected an object like `{total: 0}`, but found `0`",
             "imageVerification[0].references: `references` is written `matchConstraints: {imageRules: {references: […]}}` here",
             "imageVerification[0].matchConstraints.references: `references` is written `imageRules: {references: […]}` here",
@@ -461,18 +461,13 @@ fn sources_that_could_not_work_are_refused() {
         (registry(json!({"allowUnsigned": true, "repository": "registry.example.com/Reports"})), format!("{at}.repository: `registry.example.com/Reports` is no repository: the repository `Reports` must be in lower case")),
         (registry(json!({"allowUnsigned": true, "platform": "x"})), format!("{at}.platform: `x` is not a platform like `linux/amd64`")),
         (registry(json!({"attestors": [{"cosign": {"key": {"data": KEY}}}]})), format!("{at}.attestors[0].name: name the attestor: messages say who signed")),
-        (registry(json!({"attestors": [{"name": "n", "notary": {}}]})), format!("{at}.attestors[0].notary: a report's attestor is one of cosign, which the host verifies")),
         (registry(json!({"attestors": [{"name": "n"}]})), format!("{at}.attestors[0].cosign: say how the attestor is recognised, like `{{key: {{data: …}}}}`")),
         (attestor(json!({})), format!("{cosign}: set one of `key`, `keyless` and `certificate`")),
         (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: no key management service is asked at admission: export the public key, and write it as `data` beside this")),
-        (attestor(json!({"key": {"data": KEY}, "trustRoot": {"data": "{}"}})), format!("{cosign}.trustRoot: the host verifies a report's attestor with its own trust root; remove it")),
-        (attestor(json!({"keyless": {"githubActions": {"owner": "a"}, "matchCertificate": "true"}})), format!("{cosign}.keyless.matchCertificate: the host verifies a report's attestor, and hands out no certificate; remove it")),
         (attestor(json!({"key": {"data": "x"}})), format!("{cosign}.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`")),
         (attestor(json!({"key": {}})), format!("{cosign}.key: `data` is missing: the public key in PEM")),
         (attestor(json!({"certificate": {"cert": CERTIFICATE}})), format!("{cosign}.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is")),
-        (attestor(json!({"key": {"secretRef": {"name": "n", "namespace": "m"}}})), format!("{cosign}.key.secretRef: a report's attestor has its key in the settings: write it as `data`")),
         (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectPrefix": "team/"}]}})), format!("{cosign}.keyless.identities[0].subjectPrefix: `team/` is not the beginning of a URL like `https://github.com/team/`")),
-        (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectRegExp": ".*", "subject": "s"}]}})), format!("{cosign}.keyless.identities[0].subjectRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts")),
         (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),
         (attestor(json!({"keyless": {}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
         (attestor(json!({"keyless": {"identities": []}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
@@ -652,6 +647,45 @@ fn what_runs_already_has_a_grace_period_of_its_own() {
 }
 
 #[test]
+fn signed_statements_are_sources() {
+    let attestors = json!([{"name": "ci", "cosign": {"key": {"secretRef": {"namespace": "a", "name": "b"}}}},
+        {"name": "gh", "cosign": {"keyless": {"identities": [{"issuer": "i", "subjectRegExp": "^a$"}], "matchCertificate": "true"},
+            "trustRoot": {"data": "{}"}}}]);
+    let of = |predicate_type: &str| json!({"attestation": {"predicateType": predicate_type, "attestors": attestors}});
+    let settings = read(json!({"reports": {
+        "sources": [{"attestation": {"predicateType": "https://a/v1", "attestors": attestors, "platform": "linux/amd64",
+            "repository": "registry.example.com/{repository}"}}],
+        "sboms": [of("https://b")],
+        "vex": [{"predicateType": "https://c", "attestors": attestors}],
+    }}));
+    let [ReportSource::Attestation(reports)] = settings.reports.sources.as_slice() else { panic!("another source") };
+    let [SbomSource::Attestation(sboms)] = settings.reports.sboms.as_slice() else { panic!("another source") };
+    let [vex] = settings.reports.vex.as_slice() else { panic!("another place") };
+    for (attached, predicate_type) in
+        [(&reports.attached, "https://a/v1"), (&sboms.attached, "https://b"), (vex, "https://c")]
+    {
+        assert_eq!(attached.artifact, Artifact::Statement(predicate_type.to_owned()));
+        let names: Vec<&str> = attached.attestors.iter().map(|attestor| attestor.name.as_str()).collect();
+        assert_eq!((names.as_slice(), attached.allow_unsigned), (&["ci", "gh"][..], false));
+    }
+    assert_eq!(reports.platform, image_admission_image::platform::Platform::parse("linux/amd64"));
+    assert!(reports.attached.repository.is_some() && sboms.attached.repository.is_none());
+    let source = |more: Value| json!({"reports": {"sources": [{"attestation": more}]}});
+    let at = "reports.sources[0].attestation";
+    for (settings, problem) in [
+        (source(json!({"attestors": attestors})), format!("{at}.predicateType: it is missing: the type of the statement's predicate, like `https://cosign.sigstore.dev/attestation/vuln/v1`")),
+        (json!({"reports": {"sboms": [{"attestation": {"attestors": attestors}}]}}), "reports.sboms[0].attestation.predicateType: it is missing: the type of the statement's predicate, like `https://cyclonedx.org/bom`".to_owned()),
+        (source(json!({"attestors": attestors, "predicateType": ""})), format!("{at}.predicateType: `` is not the type of a predicate, like `https://cosign.sigstore.dev/attestation/vuln/v1`")),
+        (source(json!({"attestors": attestors, "predicateType": "a b"})), format!("{at}.predicateType: `a b` is not the type of a predicate, like `https://cosign.sigstore.dev/attestation/vuln/v1`")),
+        (source(json!({"attestors": attestors, "predicateType": "a", "tagSuffix": "b"})), format!("{at}.tagSuffix: unknown setting `tagSuffix`; known here: predicateType, repository, attestors, platform")),
+        (source(json!({"predicateType": "a"})), format!("{at}.attestors: anybody who can push to the repository could write a report: name who must have signed it")),
+        (source(json!({"predicateType": "a", "attestors": attestors, "allowUnsigned": true})), format!("{at}.allowUnsigned: unknown setting `allowUnsigned`; known here: predicateType, repository, attestors, platform")),
+    ] {
+        refuse(settings, &[&problem]);
+    }
+}
+
+#[test]
 fn what_an_image_may_be_made_of_is_read() {
     let settings = read(json!({
         "reports": {"sboms": [{"sbomscanner": {}}, {"trivyOperator": {"identity": "tag"}}, {"registry": {"allowUnsigned": true}}]},
@@ -740,7 +774,7 @@ fn what_no_image_could_be_made_of_is_refused() {
     refuse(
         json!({"reports": {"sboms": [{"kubescape": {}}, {"registry": {}}, {}]}}),
         &[
-            "reports.sboms[0].kubescape: unknown setting `kubescape`; known here: sbomscanner, trivyOperator, registry",
+            "reports.sboms[0].kubescape: unknown setting `kubescape`; known here: sbomscanner, trivyOperator, registry, attestation",
             "reports.sboms[1].registry.attestors: anybody who can push to the repository could write an SBOM: name who must have signed it, or set `allowUnsigned: true`",
             "reports.sboms[2]: no source is named; use `{sbomscanner: {}}`",
         ],
@@ -1175,14 +1209,12 @@ fn places_of_vex_documents() {
         (
             json!([{"platform": "linux/amd64", "attestors": place["attestors"]}]),
             vec![
-                "reports.vex[0].platform: unknown setting `platform`; known here: tagSuffix, artifactType, repository, attestors",
+                "reports.vex[0].platform: unknown setting `platform`; known here: tagSuffix, artifactType, repository, attestors, predicateType",
             ],
         ),
         (
-            json!([{"attestors": [{"name": "n", "cosign": {"key": {"secretRef": {"name": "n", "namespace": "m"}}}}]}]),
-            vec![
-                "reports.vex[0].attestors[0].cosign.key.secretRef: a report's attestor has its key in the settings: write it as `data`",
-            ],
+            json!([{"predicateType": "https://openvex.dev/ns", "tagSuffix": "vex", "attestors": place["attestors"]}]),
+            vec!["reports.vex[0].tagSuffix: statements have no place of their own; remove it, or `predicateType`"],
         ),
     ] {
         refuse(json!({"reports": {"vex": vex}}), &problems);

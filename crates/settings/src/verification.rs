@@ -2,7 +2,7 @@
 //! that Kyverno's design proposes, or the spelling that it shipped with.
 
 use super::Glob;
-use super::attestors::{self, Attestor, Keys};
+use super::attestors::{self, Attestor};
 use super::is_empty;
 use super::kinds;
 use super::read::{Choice, Path, Problems, SettingsMap};
@@ -316,7 +316,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
         }
     }
     let (mutate_digest, verify_digest) = read_digests(map, problems);
-    let attestors = attestors::read(map, "attestors", Keys::InCluster, problems);
+    let attestors = attestors::read(map, "attestors", problems);
     unique(map, "attestors", problems);
     let all = map.get("attestors").and_then(Value::as_array).into_iter().flatten();
     let attestor_names = all.filter_map(|attestor| attestor.get("name")?.as_str()).map(str::to_owned).collect();

@@ -5,14 +5,14 @@
 //! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
 //! index, would verify as well.
 
-use super::signatures::{Signatures, attestors, evidence_of};
+use super::signatures::{Signatures, attestors};
 use image_admission_attestors::artifact::Artifact;
 use image_admission_attestors::referrers::artifacts_beside;
 use image_admission_attestors::{Piece, Verdict};
 use image_admission_cel::expression::EvaluationError;
-use image_admission_host::{HostFailure, Untrusted};
+use image_admission_host::HostFailure;
 use image_admission_image::ImageReference;
-use image_admission_judgement::reason::{Beside, Unsigned};
+use image_admission_judgement::reason::Unsigned;
 use image_admission_judgement::resolve::{Asked, find_image};
 use image_admission_settings::{Attestation, AttestationKind, Attestor, Platforms, VerificationPolicy};
 use image_admission_untrusted::message::cut;
@@ -298,13 +298,7 @@ impl<'a> Attestations<'a> {
             Verdict::ByHost | Verdict::ByEvidence => Ok(Ok(content.document.clone())),
             Verdict::Unsigned(refusal) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
-                let beside = match evidence_of([&refusal]) {
-                    // The host's words tell more.
-                    Beside::Nothing if refusal.why != Untrusted::Unsigned => Beside::NotLookedUp,
-                    beside => beside,
-                };
-                let unsigned = Unsigned { why: refusal.why, asked_for, beside };
-                because(&format!("is {unsigned}"))
+                because(&format!("is {}", Unsigned::of(&refusal, asked_for)))
             }
         }
     }

@@ -12,7 +12,7 @@ use image_admission_cel::expression::{Program, References};
 use image_admission_cel::functions;
 use image_admission_image::ImageList;
 use image_admission_settings::{
-    Evidence, Expression, IMAGE_LISTS, Lint, LintRule, Platforms, Settings, VerificationPolicy,
+    Artifact, Evidence, Expression, IMAGE_LISTS, Lint, LintRule, Platforms, Settings, VerificationPolicy,
 };
 use image_admission_untrusted::message::nearest;
 use infer::{Types, Wanted, infer};
@@ -29,6 +29,13 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
     let mut keys: BTreeSet<&str> = BTreeSet::new();
     attestors::check_evidence(&settings.evidence, &mut problems);
+    for (path, attached) in settings.reports.attached() {
+        let before = problems.len();
+        attestors::check(&path, &attached.attestors, &settings.evidence, &mut problems);
+        if matches!(attached.artifact, Artifact::Statement(_)) && problems.len() == before {
+            attestors::check_documents(&path, &attached.attestors, &settings.evidence, &mut problems);
+        }
+    }
     for policy in &settings.verification {
         check_policy(policy, &settings.evidence, &mut problems);
         if settings.reports.sboms.is_empty() {
@@ -82,7 +89,7 @@ pub(super) fn check_policy(policy: &VerificationPolicy, evidence: &Evidence, pro
         has_ref: false,
         has_images: false,
     };
-    attestors::check(policy, evidence, problems);
+    attestors::check(&policy.path, &policy.attestors, evidence, problems);
     let all = policy.expressions();
     let mut types = Types {
         has_other_functions: all

@@ -238,7 +238,7 @@ impl<'a> Signatures<'a> {
             let names: Vec<String> = refusals.iter().map(|(name, _)| name.clone()).collect();
             let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name)).cloned().collect();
             let found = ImageReference::parse(&image).ok().and_then(|of| Some((self.digests.get(&of)?.clone(), of)));
-            let beside = match (evidence_of(refusals.iter().map(|(_, refusal)| refusal)), &found) {
+            let beside = match (Beside::of(refusals.iter().map(|(_, refusal)| refusal)), &found) {
                 (Beside::Nothing, Some((digest, of))) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
                     match self.signature(of, digest, why) {
                         Beside::Nothing => self.signed_platform(policy, of, digest, &names).unwrap_or(Beside::Nothing),
@@ -271,26 +271,6 @@ impl<'a> Signatures<'a> {
         self.signatures.insert(artifact, beside.clone());
         beside
     }
-}
-
-/// What refusals say of evidence, each reason once.
-pub(super) fn evidence_of<'r>(refusals: impl IntoIterator<Item = &'r Refusal>) -> Beside {
-    let mut reasons: Vec<String> = Vec::new();
-    for Refusal { evidence, .. } in refusals {
-        match evidence {
-            Err(failure) if failure.is_outage() => return Beside::Failed(failure.clone()),
-            // An index that can't be read proves nothing.
-            Err(_) => {}
-            Ok(own) => {
-                for reason in own {
-                    if !reasons.contains(reason) {
-                        reasons.push(reason.clone());
-                    }
-                }
-            }
-        }
-    }
-    if reasons.is_empty() { Beside::Nothing } else { Beside::Evidence(reasons) }
 }
 
 /// The identities of an attestor.

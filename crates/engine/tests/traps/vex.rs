@@ -176,7 +176,7 @@ fn what_nobody_signed_takes_nothing_out() {
     is_rejected(
         &unsigned,
         &settings(),
-        "; VEX is not signed where hosts look (cosign 3 needs --new-bundle-format=false)",
+        "; VEX is not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)",
     );
     let foreign = unsigned.signed(&artifact('d'), OTHER_KEY);
     trap(Remedy::VerifySignature, &foreign, IMAGE, &settings(), "denied fresh", "allowed fresh");

@@ -138,6 +138,13 @@ pub enum Whereabouts {
         /// The repository.
         repository: Option<String>,
     },
+    /// Among the statements in evidence.
+    Statement {
+        /// The type of their predicate.
+        predicate_type: String,
+        /// The repository.
+        repository: Option<String>,
+    },
 }
 
 impl fmt::Display for NotScanned {
@@ -225,6 +232,12 @@ impl fmt::Display for Whereabouts {
             }
             Self::ArtifactType { media_type, repository: Some(repository) } => {
                 write!(f, "in {repository}, among its referrers of type {media_type}")
+            }
+            Self::Statement { predicate_type, repository: None } => {
+                write!(f, "among its attestations of type {predicate_type}")
+            }
+            Self::Statement { predicate_type, repository: Some(repository) } => {
+                write!(f, "in {repository}, among its attestations of type {predicate_type}")
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Why an image, or an artifact beside one, counts as unsigned: nobody signed it, or none of the wanted signers.
 
+use image_admission_attestors::Refusal;
 use image_admission_host::{HostFailure, Untrusted};
 use image_admission_settings::{Attestor, Identity, TextMatch};
 use image_admission_untrusted::message::{cut, join_at_most};
@@ -15,9 +16,7 @@ const MAX_SUBJECT_LENGTH: usize = 160;
 const REASONS_SHOWN: usize = 4;
 const MAX_REASON_LENGTH: usize = 400;
 
-/// The message if no signature was found where the host alone looks, as for reports and VEX documents.
-const NOWHERE_AT_HOSTS: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
-/// The message if no evidence was found either.
+/// The message if neither a signature nor evidence was found.
 const NOWHERE: &str =
     "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)";
 
@@ -89,10 +88,57 @@ impl fmt::Display for Unsigned {
     }
 }
 
+impl Beside {
+    /// What refusals say of evidence, each reason once.
+    #[must_use]
+    pub fn of<'r>(refusals: impl IntoIterator<Item = &'r Refusal>) -> Self {
+        let mut reasons: Vec<String> = Vec::new();
+        for Refusal { evidence, .. } in refusals {
+            match evidence {
+                Err(failure) if failure.is_outage() => return Self::Failed(failure.clone()),
+                // An index that can't be read proves nothing.
+                Err(_) => {}
+                Ok(own) => {
+                    for reason in own {
+                        if !reasons.contains(reason) {
+                            reasons.push(reason.clone());
+                        }
+                    }
+                }
+            }
+        }
+        if reasons.is_empty() { Self::Nothing } else { Self::Evidence(reasons) }
+    }
+}
+
 impl Unsigned {
-    /// The host's result, without a look at what is there.
-    pub fn new(why: Untrusted, asked_for: Vec<Attestor>) -> Self {
-        Self { why, asked_for, beside: Beside::NotLookedUp }
+    /// Why an artifact counts as unsigned that nothing more is looked up for.
+    #[must_use]
+    pub fn of(refusal: &Refusal, asked_for: Vec<Attestor>) -> Self {
+        let beside = match Beside::of([refusal]) {
+            // The host's words tell more.
+            Beside::Nothing if refusal.why != Untrusted::Unsigned => Beside::NotLookedUp,
+            beside => beside,
+        };
+        Self { why: refusal.why, asked_for, beside }
+    }
+
+    /// Why evidence counts for nothing, where hosts can say nothing of it.
+    #[must_use]
+    pub fn by_evidence(reasons: Vec<String>, asked_for: Vec<Attestor>) -> Self {
+        Self { why: Untrusted::Unsigned, asked_for, beside: Beside::Evidence(reasons) }
+    }
+
+    /// The same artifact for two attestors: what tells more.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let is_evidence = |of: &Self| matches!(of.beside, Beside::Evidence(_) | Beside::Failed(_));
+        match (is_evidence(&self), is_evidence(&other)) {
+            (true, false) => self,
+            (false, true) => other,
+            _ if other.why < self.why => other,
+            _ => self,
+        }
     }
 
     /// Writes why no signature of `artifact` counts.
@@ -122,7 +168,6 @@ impl Unsigned {
             Beside::Nothing | Beside::Signature | Beside::NotLookedUp => {}
         }
         match self.why {
-            Untrusted::Unsigned if self.beside == Beside::NotLookedUp => must_sign(f, NOWHERE_AT_HOSTS),
             Untrusted::Unsigned => must_sign(f, NOWHERE),
             Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
             Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
@@ -199,13 +244,17 @@ mod tests {
         let image = |why, asked_for: &[&Attestor]| Unverified::Image {
             image: "app:1".to_owned(),
             artifact: "docker.io/library/app@sha256:1".to_owned(),
-            unsigned: Unsigned::new(why, asked_for.iter().map(|of| (*of).clone()).collect()),
+            unsigned: Unsigned {
+                why,
+                asked_for: asked_for.iter().map(|of| (*of).clone()).collect(),
+                beside: Beside::NotLookedUp,
+            },
         };
         for (why, asked_for, words) in [
             (
                 Untrusted::Unsigned,
                 [&ci].as_slice(),
-                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign docker.io/library/app@sha256:1",
+                "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`); ci (its key) must sign docker.io/library/app@sha256:1",
             ),
             (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
             (

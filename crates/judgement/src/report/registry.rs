@@ -1,27 +1,26 @@
-//! Reports and SBOMs beside the image in its registry, or in the repository that the settings name: artifacts whose configuration
-//! is the document that a scanner in CI wrote.
+//! Reports and SBOMs that a scanner in CI wrote: artifacts beside the image in its registry, or in the repository that the settings
+//! name, whose configuration is the document; and signed statements whose predicate is.
 //!
 //! A signed document counts only if its signed manifest, or the report itself, names a digest of this image: a signed report of
 //! another image verifies as well.
 
 use super::source::{self, JudgedFor, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
-use crate::attached::{Attachments, Content, Found};
-use crate::reason::{DocumentKind, NotScanned, OtherImage, UnknownAge, UnreadableReport, Unsigned, Whereabouts};
+use crate::attached::{Attachments, Content, Found, Trusted};
+use crate::reason::{DocumentKind, NotScanned, OtherImage, UnknownAge, UnreadableReport, Whereabouts};
+use image_admission_attestors::Verifier;
 use image_admission_host::Host;
 use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_scan_report::document::{self, ScannedDocument};
 use image_admission_scan_report::sbom::{self, Sbom};
 use image_admission_settings::{Artifact, AttachedArtifacts, RegistryReports};
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-
-/// The annotation of a manifest that says when it was made.
-const CREATED: &str = "org.opencontainers.image.created";
 
 /// The artifacts beside images, as one request sees them.
 pub(super) struct AttachedReports<'a> {
@@ -73,8 +72,14 @@ impl<'a> Judged<'a> {
 }
 
 impl<'a> AttachedReports<'a> {
-    pub(super) fn new(kind: DocumentKind, settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
-        Self { kind, settings, attachments: Attachments::new(&settings.attached, host), judged: BTreeMap::new() }
+    pub(super) fn new(
+        kind: DocumentKind,
+        settings: &'a RegistryReports,
+        host: &'a dyn Host,
+        verifier: &'a Verifier<'a>,
+    ) -> Self {
+        let attachments = Attachments::new(&settings.attached, host, verifier);
+        Self { kind, settings, attachments, judged: BTreeMap::new() }
     }
 
     fn statement(
@@ -84,14 +89,13 @@ impl<'a> AttachedReports<'a> {
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
         match found {
-            Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
-            Found::Unsigned(artifact, why) => {
-                let unsigned = Unsigned::new(*why, self.settings.attached.attestors.clone());
-                let why = NotScanned::Unsigned { artifact: artifact.clone(), unsigned };
+            Found::Failure(failure) => Some(Statement::unverified(failure, wanted)),
+            Found::Unsigned(artifact, unsigned) => {
+                let why = NotScanned::Unsigned { artifact: artifact.clone(), unsigned: unsigned.clone() };
                 Some(Statement::new(artifact.clone(), Knowledge::NotScanned(why)))
             }
             Found::Trusted(trusted) => match trusted.read() {
-                Ok(content) => self.report(&trusted.artifact, &content, wanted, judge),
+                Ok(content) => self.report(trusted, &content, wanted, judge),
                 Err(failure) => Some(Statement::registry_failed(&failure, wanted)),
             },
         }
@@ -99,12 +103,13 @@ impl<'a> AttachedReports<'a> {
 
     fn report(
         &mut self,
-        artifact: &str,
+        trusted: &Trusted<'_>,
         content: &Content<'_>,
         wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
-        let subject = content.subject();
+        let artifact = trusted.artifact.as_str();
+        let subject = content.subject.as_ref().map(JsonString::as_str);
         let judged = self.judged(artifact, content, wanted.reference, judge);
         let judged = match judged.as_ref() {
             Ok(judged) => judged,
@@ -152,7 +157,10 @@ impl<'a> AttachedReports<'a> {
         }
         let time = judged.time.ok_or(UnknownAge::NotMade);
         let (time, known) = wanted.hold_to_age(time, || judged.judgement.clone());
-        let origin = Some(Origin::Artifact(artifact.to_owned()));
+        let origin = Some(match trusted.statement() {
+            Some(json) => Origin::Statement(json.to_owned()),
+            None => Origin::Artifact(artifact.to_owned()),
+        });
         Some(Statement { by, time, first_made: None, known, origin })
     }
 
@@ -170,11 +178,12 @@ impl<'a> AttachedReports<'a> {
         {
             return Rc::clone(judged);
         }
-        let created = content.annotation(CREATED).and_then(Timestamp::parse);
-        let json = content.config.get();
+        let created = content.created.as_ref().and_then(|text| Timestamp::parse(text.as_str()));
         let read = match self.kind {
-            DocumentKind::Report => document::read(json).map(|document| Judged::report(document, created, judge)),
-            DocumentKind::Sbom => sbom::read(json).map(|sbom| Judged::sbom(sbom, created, judge)),
+            DocumentKind::Report => {
+                document::read(content.json).map(|document| Judged::report(document, created, judge))
+            }
+            DocumentKind::Sbom => sbom::read(content.json).map(|sbom| Judged::sbom(sbom, created, judge)),
         };
         let judged = Rc::new(read.map_err(UnreadableReport::from));
         let judged_for = (reference.clone(), judge.platform().map(str::to_owned));
@@ -246,6 +255,9 @@ impl<'a> source::Source<'a> for AttachedReports<'a> {
         match artifact {
             Artifact::Tag(suffix) => Whereabouts::ArtifactTag { suffix: suffix.clone(), repository },
             Artifact::Type(media_type) => Whereabouts::ArtifactType { media_type: media_type.clone(), repository },
+            Artifact::Statement(predicate_type) => {
+                Whereabouts::Statement { predicate_type: predicate_type.clone(), repository }
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::reason::{
     LookUpFailure, NotScanned, OtherImage, Pending, ScanFailure, StaleReport, UnknownAge, Whereabouts,
 };
 use crate::resolve::{PlatformManifest, ResolvedImage};
+use image_admission_attestors::{Asked, Failure};
 use image_admission_host::HostFailure;
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, canonical_host};
@@ -84,6 +85,8 @@ pub enum Origin {
     },
     /// The configuration of an artifact, `repository@digest`.
     Artifact(String),
+    /// It is this text: the predicate of a statement.
+    Statement(String),
 }
 
 /// What is known about an image. None of these is ever taken for another.
@@ -128,6 +131,16 @@ impl<'a> Statement<'a> {
 }
 
 impl Statement<'_> {
+    /// It is unknown who signed a document. What isn't there or can't be used in the cluster is no outage.
+    pub(crate) fn unverified(failure: &Failure, wanted: &WantedPlatform<'_>) -> Self {
+        let host_failure = failure.to_host_failure();
+        match failure.asked {
+            Asked::Registry => Self::registry_failed(&host_failure, wanted),
+            Asked::Cluster if failure.is_outage() => Self::look_up_failed(&host_failure),
+            Asked::Cluster => Self::new(String::new(), Knowledge::Provoked(LookUpFailure::Host(host_failure))),
+        }
+    }
+
     /// The same. If the report names this image's index but none of its entries, the statement says so.
     pub(crate) fn of_index(mut self, wanted: &WantedPlatform<'_>) -> Self {
         if let Knowledge::OfAnotherImage(which @ OtherImage::Named(_)) = &mut self.known

@@ -1,9 +1,8 @@
 //! Where scan reports come from.
 
-use super::verification::{Certificate, Keyless, TransparencyLog};
+use super::verification::{Cosign, Notary};
 use image_admission_settings::{ReportIdentity, UnprovenIndexes};
 use schemars::JsonSchema;
-use std::collections::BTreeMap;
 
 /// Where reports come from.
 #[derive(Debug, JsonSchema)]
@@ -43,6 +42,8 @@ pub struct Source {
     pub trivy_operator: Option<TrivyOperator>,
     /// Signed artifacts beside the image in its registry.
     pub registry: Option<Registry>,
+    /// Signed attestations of scans.
+    pub attestation: Option<AttestedReport>,
     /// Kubescape.
     pub kubescape: Option<Kubescape>,
     /// Objects of any kind.
@@ -61,6 +62,8 @@ pub struct SbomSource {
     pub trivy_operator: Option<TrivyOperator>,
     /// Signed artifacts beside the image in its registry: SPDX or CycloneDX as JSON.
     pub registry: Option<SbomRegistry>,
+    /// Signed attestations: SPDX or CycloneDX.
+    pub attestation: Option<AttestedSbom>,
 }
 
 /// `all` of the image, or a list.
@@ -130,8 +133,8 @@ pub struct Registry {
     pub platform: Option<String>,
 }
 
-/// Where VEX documents are, OpenVEX or CycloneDX. Set `tagSuffix` or `artifactType`, and who must have signed. An unsigned
-/// document is never trusted.
+/// Where VEX documents are, OpenVEX or CycloneDX. Set `tagSuffix`, `artifactType` or `predicateType`, and who must have signed. An
+/// unsigned document is never trusted.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VexPlace {
@@ -141,6 +144,9 @@ pub struct VexPlace {
     /// The documents' type in the index of referrers.
     #[schemars(extend("examples" = ["application/vnd.openvex+json"]))]
     pub artifact_type: Option<String>,
+    /// The type of the predicate of signed attestations: evidence, beside the image and in the cluster.
+    #[schemars(length(min = 1), extend("examples" = ["https://openvex.dev/ns"]))]
+    pub predicate_type: Option<String>,
     /// Their repository, if not the image's own. `{registry}` and `{repository}` are the image's.
     #[schemars(extend("examples" = ["registry.example.com/vex/{repository}"]))]
     pub repository: Option<String>,
@@ -173,46 +179,53 @@ pub struct SbomRegistry {
     pub platform: Option<String>,
 }
 
-/// A signer who is trusted.
+/// A signer who is trusted. Set `cosign` or `notary`.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["cosign"]}, {"required": ["notary"]}]))]
 pub struct ReportAttestor {
     /// The name in messages.
     pub name: String,
-    /// The signer's key, identity or certificate.
-    pub cosign: ReportCosign,
+    /// The signer's key, identity or certificate, as in `imageVerification[].attestors`.
+    pub cosign: Option<Cosign>,
+    /// Whose certificates count, for artifacts that `notation` signed. It makes no attestations.
+    pub notary: Option<Notary>,
 }
 
-/// The signer's key, identity or certificate. Set one of `key`, `keyless` and `certificate`.
+/// Signed attestations: evidence, beside the image or in the cluster. The predicate is the report.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(extend("oneOf" = [{"required": ["key"]}, {"required": ["keyless"]}, {"required": ["certificate"]}]))]
-pub struct ReportCosign {
-    /// A public key.
-    pub key: Option<InlineKey>,
-    /// A certificate that Sigstore issued.
-    pub keyless: Option<Keyless>,
-    /// A certificate of your own authority.
-    pub certificate: Option<Certificate>,
-    /// Annotations that the signature must have. Not with `certificate`.
-    #[schemars(extend("minProperties" = 1, "examples" = [{"env": "prod"}]))]
-    pub annotations: Option<BTreeMap<String, String>>,
-    /// Whether the signature must be in Sigstore's transparency log.
-    pub ctlog: Option<TransparencyLog>,
+pub struct AttestedReport {
+    /// The type of the predicate, as `cosign attest --type` and GitHub's actions write it.
+    #[schemars(length(min = 1), extend("examples" = ["https://cosign.sigstore.dev/attestation/vuln/v1"]))]
+    pub predicate_type: String,
+    /// Their repository, if not the image's own. `{registry}` and `{repository}` are the image's.
+    #[schemars(extend("examples" = ["registry.example.com/reports/{repository}"]))]
+    pub repository: Option<String>,
+    /// Who may have signed one. One is enough.
+    #[schemars(length(min = 1))]
+    pub attestors: Vec<ReportAttestor>,
+    /// The platform of reports that don't name theirs.
+    #[schemars(extend("examples" = ["linux/amd64"]))]
+    pub platform: Option<String>,
 }
 
-/// A public key.
+/// Signed attestations: evidence, beside the image or in the cluster. The predicate is the SBOM, SPDX or CycloneDX.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct InlineKey {
-    /// The key.
-    #[schemars(extend("contentMediaType" = "application/x-pem-file"))]
-    pub data: String,
-    /// Where the private key is. Nobody asks there at admission.
-    pub kms: Option<String>,
-    /// Only `sha256` is supported.
-    #[schemars(extend("pattern" = "^[Ss][Hh][Aa]256$", "default" = "sha256"))]
-    pub hash_algorithm: Option<String>,
+pub struct AttestedSbom {
+    /// The type of the predicate, as `cosign attest --type` and GitHub's actions write it.
+    #[schemars(length(min = 1), extend("examples" = ["https://cyclonedx.org/bom", "https://spdx.dev/Document/v2.3"]))]
+    pub predicate_type: String,
+    /// Their repository, if not the image's own. `{registry}` and `{repository}` are the image's.
+    #[schemars(extend("examples" = ["registry.example.com/sboms/{repository}"]))]
+    pub repository: Option<String>,
+    /// Who may have signed one. One is enough.
+    #[schemars(length(min = 1))]
+    pub attestors: Vec<ReportAttestor>,
+    /// The platform of SBOMs that don't name theirs.
+    #[schemars(extend("examples" = ["linux/amd64"]))]
+    pub platform: Option<String>,
 }
 
 /// Kubescape.

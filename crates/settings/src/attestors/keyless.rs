@@ -2,26 +2,19 @@
 
 use super::super::read::{Problems, SettingsMap};
 use super::super::verification::Expression;
-use super::{Identity, Keys, TextMatch};
+use super::{Identity, TextMatch};
 use serde_json::Value;
 
-const NO_REGULAR_EXPRESSIONS: &str =
-    "the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts";
-
 /// `keyless.matchCertificate`: an expression about the certificate that signed, which no host hands out.
-pub(super) fn read_expression(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Expression> {
+pub(super) fn read_expression(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Expression> {
     const KEY: &str = "matchCertificate";
     let path = cosign.path().key("keyless");
     let text = SettingsMap::of(cosign.get("keyless"), &path, &mut Problems::default())?.text(KEY, problems)?;
-    if keys == Keys::Inline {
-        problems.add(path.key(KEY), "the host verifies a report's attestor, and hands out no certificate; remove it");
-        return None;
-    }
     Some(Expression { path: path.key(KEY).text(), text: text.to_owned() })
 }
 
 /// `keyless: {identities, githubActions, matchCertificate}`.
-pub(super) fn read(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Vec<Identity> {
+pub(super) fn read(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Identity> {
     let path = cosign.path().key("keyless");
     let Some(keyless) = SettingsMap::of(cosign.get("keyless"), &path, problems) else { return Vec::new() };
     keyless.known(&["identities", "githubActions", "matchCertificate"], &[], problems);
@@ -35,7 +28,7 @@ pub(super) fn read(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Prob
         let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
         map.known(&["issuer", "subject", "subjectPrefix", "issuerRegExp", "subjectRegExp"], &[], problems);
         if map.has("issuerRegExp") || map.has("subjectRegExp") {
-            identities.extend(read_matching(&map, keys, problems));
+            identities.extend(read_matching(&map, problems));
             continue;
         }
         let issuer = map.text("issuer", problems).unwrap_or_default().to_owned();
@@ -65,14 +58,8 @@ pub(super) fn read(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Prob
 }
 
 /// An identity with `issuerRegExp` or `subjectRegExp`, which no host compares: it counts in evidence alone.
-fn read_matching(map: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Identity> {
+fn read_matching(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Identity> {
     let path = map.path();
-    if keys == Keys::Inline {
-        for key in ["issuerRegExp", "subjectRegExp"].into_iter().filter(|key| map.has(key)) {
-            problems.add(path.key(key), NO_REGULAR_EXPRESSIONS);
-        }
-        return None;
-    }
     let mut either = |exact: &'static str, expression: &'static str| match (
         map.text(exact, problems).filter(|text| !text.is_empty()),
         map.text(expression, problems).filter(|text| !text.is_empty()),

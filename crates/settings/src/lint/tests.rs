@@ -763,27 +763,6 @@ fn what_cosign_writes_and_no_host_verifies() {
 }
 
 #[test]
-fn signatures_that_cosign_3_writes_otherwise_unless_it_is_told() {
-    let pem = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\nawcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n-----END PUBLIC KEY-----\n";
-    let key = json!({"key": {"data": pem}});
-    let keyless = json!({"keyless": {"githubActions": {"owner": "team"}}});
-    let annotated = json!({"keyless": {"githubActions": {"owner": "team"}}, "annotations": {"env": "prod"}});
-    let attestor = |cosign: &Value| json!([{"name": "team", "cosign": cosign}]);
-    let how = "have `team` sign with `--new-bundle-format=false --use-signing-config=false`";
-    let by_key =
-        format!("reports.vex[0].attestors: cosign 3 signs in bundles, and no host verifies those by key: {how}");
-    let dropped = format!("reports.vex[0].attestors: cosign 3 signs in bundles, whose annotations hosts drop: {how}");
-    for (cosign, remark) in [(&key, Some(&by_key)), (&annotated, Some(&dropped)), (&keyless, None)] {
-        let settings = json!({"reports": {"vex": [{"attestors": attestor(cosign)}]}});
-        let lints = Settings::read(&settings).unwrap().lint(NOW, None);
-        let found: Vec<String> =
-            lints.iter().filter(|lint| lint.rule == LintRule::OldForm).map(Lint::to_string).collect();
-        assert_eq!(found, remark.into_iter().cloned().collect::<Vec<_>>());
-        assert!(lints.iter().all(|lint| lint.rule != LintRule::OldForm || lint.severity == LintSeverity::Note));
-    }
-}
-
-#[test]
 fn names_that_images_have_at_a_mirror_alone() {
     let policy = json!({"name": "p", "matchConstraints": {"imageRules": {"references": ["mirror.io/hub/team/*", "docker.io/team/*", "mirror.io/*"]}},
                         "verifications": [{"expression": "true"}], "verifyPreScanAccepted": true});

@@ -13,9 +13,9 @@ use image_admission_settings::{
 };
 use std::collections::BTreeSet;
 
-/// Problems of the attestors of one policy.
-pub(super) fn check(policy: &VerificationPolicy, evidence: &Evidence, problems: &mut Vec<String>) {
-    for attestor in &policy.attestors {
+/// Problems of the attestors at a path, `imageVerification[0]`.
+pub(super) fn check(path: &str, attestors: &[Attestor], evidence: &Evidence, problems: &mut Vec<String>) {
+    for attestor in attestors {
         let mut found = Vec::new();
         match &attestor.identity {
             Identity::Key(pem) => {
@@ -23,7 +23,7 @@ pub(super) fn check(policy: &VerificationPolicy, evidence: &Evidence, problems: 
                     why @ (KeyError::Malformed | KeyError::NotOnCurve(_) | KeyError::Weak | KeyError::MoreThanOneBlock),
                 ) = PublicKey::from_pem(pem)
                 {
-                    problems.push(format!("{}.attestors: the key of `{}`: {why}", policy.path, attestor.name));
+                    problems.push(format!("{path}.attestors: the key of `{}`: {why}", attestor.name));
                 }
             }
             Identity::KeylessMatching { issuer, subject } => {
@@ -49,7 +49,7 @@ pub(super) fn check(policy: &VerificationPolicy, evidence: &Evidence, problems: 
         {
             found.push(format!("its trust root: {why}"));
         }
-        problems.extend(found.iter().map(|why| format!("{}.attestors: `{}`: {why}", policy.path, attestor.name)));
+        problems.extend(found.iter().map(|why| format!("{path}.attestors: `{}`: {why}", attestor.name)));
     }
 }
 
@@ -115,32 +115,41 @@ pub(super) fn check_statements(
             .iter()
             .any(|own| own.name == attestation && matches!(own.kind, AttestationKind::InToto(_)));
         for own in policy.attestors.iter().filter(|own| is_statement && own.name == attestor) {
-            let why = match &own.identity {
-                _ if !own.annotations.is_empty() => {
-                    "`annotations` are those of cosign's signatures; a statement has none".to_owned()
-                }
-                Identity::Key(pem) => match PublicKey::from_pem(pem) {
-                    Ok(_) => continue,
-                    Err(why) => why.to_string(),
-                },
-                Identity::KeyInCluster(_) => continue,
-                Identity::Keyless { .. }
-                | Identity::KeylessPrefix { .. }
-                | Identity::KeylessMatching { .. }
-                | Identity::GithubActions { .. } => match trust_root(own, evidence) {
-                    Some(_) => continue,
-                    None => "a statement by an identity is verified with a trust root: set `cosign.trustRoot`, or `evidence.trustRoot`".to_owned(),
-                },
-                Identity::Certificate { .. } | Identity::Notary(_) => {
-                    "a statement is verified with a key or a trust root: use `key` or `keyless`".to_owned()
-                }
-            };
+            let Some(why) = why_no_statements(own, evidence) else { continue };
             problems.push(format!(
                 "{}: `attestors.{attestor}` can't verify `attestations.{attestation}`: {why}",
                 expression.path
             ));
         }
     }
+}
+
+/// Attestors of documents that are attestations, who can't vouch for such.
+pub(super) fn check_documents(path: &str, attestors: &[Attestor], evidence: &Evidence, problems: &mut Vec<String>) {
+    let unable = attestors.iter().filter_map(|own| Some((own, why_no_statements(own, evidence)?)));
+    problems.extend(unable.map(|(own, why)| format!("{path}.attestors: `{}`: {why}", own.name)));
+}
+
+/// Why no statement by an attestor can be verified.
+fn why_no_statements(attestor: &Attestor, evidence: &Evidence) -> Option<String> {
+    let why = match &attestor.identity {
+        _ if !attestor.annotations.is_empty() => "`annotations` are those of cosign's signatures; a statement has none",
+        Identity::Key(pem) => return PublicKey::from_pem(pem).err().map(|why| why.to_string()),
+        Identity::KeyInCluster(_) => return None,
+        Identity::Keyless { .. }
+        | Identity::KeylessPrefix { .. }
+        | Identity::KeylessMatching { .. }
+        | Identity::GithubActions { .. } => match trust_root(attestor, evidence) {
+            Some(_) => return None,
+            None => {
+                "a statement by an identity is verified with a trust root: set `cosign.trustRoot`, or `evidence.trustRoot`"
+            }
+        },
+        Identity::Certificate { .. } | Identity::Notary(_) => {
+            "a statement is verified with a key or a trust root: use `key` or `keyless`"
+        }
+    };
+    Some(why.to_owned())
 }
 
 /// The attestations that an expression names, each with its named attestors.
