@@ -1,6 +1,6 @@
 """Signs an image with the real cosign and notation, in each form that they write, as the files of crates/evidence/tests/made.
 
-    python3 e2e-tests/evidence/record.py [NAME…]
+    python3 e2e-tests/evidence/record.py [--reports] [NAME…]
 
 The tools are on PATH, or named by variables: COSIGN (version 3), COSIGN2 (the last of version 2), NOTATION, FULCIO, TIMESTAMP_SERVER,
 REKOR_SERVER_POSIX (Rekor version 2 with files for its storage), REKOR_SERVER (version 1), and TRILLIAN, SERVICES and AUTHORITY, which
@@ -8,6 +8,9 @@ are built of the folders here. The README.md among the files
 says how to build them. This program starts a private Sigstore on loopback, and ends it. Each file is made by the command that
 stands in `index.json`; the tool then verifies it, and must refuse it with another key or another identity. All keys are made anew, and go
 with the program. With names, what they start is made and judged, and no file is written.
+
+With `--reports` it makes the attested reports, SBOMs and VEX documents, of `documents` here. They have a key and a trust root of their
+own, so either kind can be made without the other: tests and examples hold copies of what the keys of the other files signed.
 """
 import atexit, base64, datetime, glob, hashlib, json, os, re, shutil, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
@@ -59,10 +62,13 @@ PREDICATES = {
         "statements": [{"vulnerability": {"name": "CVE-2026-0001"}, "products": [{"@id": "pkg:oci/app"}], "status": "not_affected", "justification": "component_not_present"}]}),
 }
 SIGNED = "https://sigstore.dev/cosign/sign/v1"
+# SPDX as GitHub's `actions/attest-sbom` calls it. cosign's name for it has no version.
+SPDX_OF_GITHUB = "https://spdx.dev/Document/v2.3"
 
 KEYS = {"p256": "EC -pkeyopt ec_paramgen_curve:P-256", "p384": "EC -pkeyopt ec_paramgen_curve:P-384", "p521": "EC -pkeyopt ec_paramgen_curve:P-521",
         "rsa2048": "RSA -pkeyopt rsa_keygen_bits:2048", "rsa3072": "RSA -pkeyopt rsa_keygen_bits:3072", "rsa4096": "RSA -pkeyopt rsa_keygen_bits:4096",
         "ed25519": "ED25519", "other": "EC -pkeyopt ec_paramgen_curve:P-256"}
+REPORT_KEYS = {"reports": KEYS["p256"], "other": KEYS["other"]}
 # The subject that notation's certificates have. It wants a country, a state and an organisation.
 SUBJECT = "/C=DE/ST=Berlin/L=Berlin/O=Example/CN="
 NAME = "CN={0},O=Example,L=Berlin,ST=Berlin,C=DE"
@@ -71,6 +77,7 @@ NO_SERVICES = "--signing-config no-services.json"
 IDENTIFIED = "--certificate-identity {identity} --certificate-oidc-issuer {issuer} --trusted-root {root}"
 # The trust root of each set of services. That of timestamps names no logs, as GitHub's doesn't.
 ROOTS = {"services": "root.json", "log1": "root.json", "services1": "root.json", "timestamps": "root-timestamps.json", None: "root.json"}
+REPORTS_ROOT = "root-reports.json"
 
 
 def by_key(key, command, judge, **more):
@@ -81,10 +88,10 @@ def by_key(key, command, judge, **more):
             "judge": f"{judge} --key {key}.pub", "refused": f"{judge} --key other.pub", **more}
 
 
-def by_identity(identity, services, command, judge, **more):
+def by_identity(identity, services, command, judge, root=None, **more):
     """A file that somebody signed with a certificate of Fulcio."""
     issuer, token = ("$ISSUER/workflow", "workflow-token") if identity == WORKFLOW else ("$ISSUER", "token")
-    root = ROOTS[services]
+    root = root or ROOTS[services]
     # cosign 2 knows no configuration of services.
     signing = f"--signing-config {services}.json --trusted-root {root}" if services else "--fulcio-url $FULCIO_URL --rekor-url $REKOR_URL"
     identified = lambda identity: f"{judge} {IDENTIFIED.format(identity=identity, issuer=issuer, root=root)}"
@@ -108,9 +115,10 @@ BLOB = {"command": "cosign sign-blob --yes {key} " + NO_SERVICES + " --bundle ma
 UNLOGGED = " --insecure-ignore-tlog"
 
 
-def attest(kind, tool="cosign", more=NO_SERVICES):
-    return {"command": f"{tool} attest --yes {{key}} {more} --type {kind} --predicate {kind}.json $IMAGE",
-            "judge": f"{tool} verify-attestation --type {kind} $IMAGE", "predicateType": PREDICATES[kind][0]}
+def attest(kind, tool="cosign", more=NO_SERVICES, document=None):
+    """`kind` is cosign's name of a type, or a type's URI. `document` is what is attested, if not that of `PREDICATES`."""
+    return {"command": f"{tool} attest --yes {{key}} {more} --type {kind} --predicate {document or kind}.json $IMAGE",
+            "judge": f"{tool} verify-attestation --type {kind} $IMAGE", "predicateType": PREDICATES[kind][0] if kind in PREDICATES else kind}
 
 
 def judged(form, flags):
@@ -196,6 +204,21 @@ FORMS = {
     # By a signing authority, which notation verifies and doesn't sign as.
     **{f"authority-{format}": authority(format) for format in ("jws", "cose")},
     **{f"authority-{format}-critical": authority(format, " com.example.unknown") for format in ("jws", "cose")},
+}
+
+# By name: how an attested report, SBOM or VEX document is made.
+REPORT_FORMS = {
+    **{name: by_key("reports", **judged(attest(kind, document=f"documents/{document}"), UNLOGGED)) for name, kind, document in (
+        ("report-vuln-trivy", "vuln", "trivy"),
+        ("report-vuln-trivy-clean", "vuln", "trivy-clean"),
+        ("sbom-cyclonedx", "cyclonedx", "cyclonedx"),
+        ("sbom-spdxjson", "spdxjson", "spdx"),
+        ("vex-openvex", "openvex", "openvex"),
+        ("vex-affected", "openvex", "openvex-affected"))},
+    **{name: by_identity(identity, "services", **attest(kind, document=f"documents/{document}"), root=REPORTS_ROOT, time=True) for name, identity, kind, document in (
+        ("report-keyless", IDENTITY, "vuln", "trivy-clean"),
+        ("report-workflow", WORKFLOW, "vuln", "trivy-clean"),
+        ("sbom-workflow", WORKFLOW, SPDX_OF_GITHUB, "spdx"))},
 }
 
 
@@ -324,8 +347,8 @@ def start_notary_timestamps(folder):
     folder.must("mkdir -p config/notation/truststore/x509/tsa/timestamps && cp timestamps.pem config/notation/truststore/x509/tsa/timestamps/")
 
 
-def make_keys(folder):
-    for name, how in KEYS.items():
+def make_keys(folder, keys):
+    for name, how in keys.items():
         folder.must(f"openssl genpkey -algorithm {how} -out {name}.pem && openssl pkey -in {name}.pem -pubout -out {name}.pub")
         folder.must(f"cosign import-key-pair --yes --key {name}.pem --output-key-prefix imported && mv imported.key {name}.key && mv imported.pub {name}.pub")
 
@@ -436,15 +459,21 @@ def push_signature(registry, repository, manifest, signature, media_type):
 
 
 def main():
+    of_reports = "--reports" in sys.argv
+    only = [name for name in sys.argv[1:] if name != "--reports"]
     folder = Folder()
     registries = start_services(folder)
-    make_keys(folder)
-    make_certificates(folder)
-    for kind, (_, document) in PREDICATES.items():
-        folder.write(f"{kind}.json", hosts.compact(document))
-    only = sys.argv[1:]
+    if of_reports:
+        make_keys(folder, REPORT_KEYS)
+        folder.must(f"cp root.json {REPORTS_ROOT}")
+        shutil.copytree(os.path.join(HERE, "documents"), os.path.join(folder.path, "documents"))
+    else:
+        make_keys(folder, KEYS)
+        make_certificates(folder)
+        for kind, (_, document) in PREDICATES.items():
+            folder.write(f"{kind}.json", hosts.compact(document))
     files, entries, failed = {}, [], []
-    for name, form in FORMS.items():
+    for name, form in (REPORT_FORMS if of_reports else FORMS).items():
         if only and not any(name.startswith(wanted) for wanted in only):
             continue
         if form.get("form", "").startswith("notary") and "timestamps.pem" not in os.listdir(folder.path):
@@ -490,19 +519,35 @@ def main():
         entries.append(entry)
     if failed:
         sys.exit(f"{len(failed)} failed: {[line.splitlines()[0] for line in failed]}")
-    if not only:
-        write(folder, files, entries)
+    if only:
+        return
+    if of_reports:
+        files |= {name: folder.read(name, "rb") for name in ("reports.pub", REPORTS_ROOT)}
+    else:
+        files |= trust(folder)
+    write(files, entries, of_reports)
 
 
-def write(folder, files, entries):
-    for old in os.listdir(MADE):
-        if old != "README.md":
-            os.remove(os.path.join(MADE, old))
+def trust(folder):
+    """What the signatures are verified with, and the image."""
     named = {name: name for name in ("root.json", "root-timestamps.json", "root-own.json", "timestamps.pem", "image.json", *(f"{key}.pub" for key in KEYS))}
     named |= {f"notary-{key}-ca.pem": f"{key}-ca.crt" for key in KEYS if key != "ed25519"}
-    files |= {target: folder.read(source, "rb") for target, source in named.items()}
-    digest = "sha256:" + hosts.sha256(files["image.json"])
-    files["index.json"] = (json.dumps({"image": digest, "made": int(time.time()), "files": entries}, indent=1) + "\n").encode()
+    return {target: folder.read(source, "rb") for target, source in named.items()}
+
+
+def write(files, entries, of_reports):
+    """Replaces the files of one kind, and their entries in the index, whose `made` is of the signatures."""
+    with open(os.path.join(MADE, "index.json")) as f:
+        index = json.load(f)
+    is_report = lambda entry: entry["file"].removesuffix(".json") in REPORT_FORMS
+    for old in index["files"]:
+        if is_report(old) == of_reports:
+            os.remove(os.path.join(MADE, old["file"]))
+    kept = [entry for entry in index["files"] if is_report(entry) != of_reports]
+    index["files"] = kept + entries if of_reports else entries + kept
+    if not of_reports:
+        index |= {"image": "sha256:" + hosts.sha256(files["image.json"]), "made": int(time.time())}
+    files["index.json"] = (json.dumps(index, indent=1) + "\n").encode()
     for name, content in files.items():
         with open(os.path.join(MADE, name), "wb") as f:
             f.write(content)
