@@ -25,6 +25,9 @@ const MAX_PIECES: usize = 16;
 /// What the host verified: an artifact at its digest, an identity, and the annotations of the signature.
 type AskedOfHost = (String, Identity, BTreeMap<String, String>);
 
+/// What was looked for in a registry: an artifact at its digest, and the tag suffix and the predicate type of what is beside it.
+type AskedOfRegistry = (String, Option<String>, Option<String>);
+
 /// What was asked before, and the answers.
 type Known<K, V, E> = RefCell<BTreeMap<K, Result<V, E>>>;
 
@@ -39,8 +42,9 @@ pub struct Verifier<'a> {
     pub(crate) certificates: Known<TextSource, Rc<Vec<Certificate>>, Failure>,
     /// By digest, the evidence in the cluster.
     pub(crate) objects: Known<String, Rc<Vec<Piece>>, Failure>,
-    /// By artifact, tag suffix and predicate type, the evidence beside it.
-    beside: Known<(String, Option<String>, Option<String>), Rc<Vec<Piece>>, HostFailure>,
+    beside: Known<AskedOfRegistry, Rc<Vec<Piece>>, HostFailure>,
+    /// By `repository@digest`, what was read beside other artifacts.
+    pieces: RefCell<BTreeMap<String, Piece>>,
     calls: Known<AskedOfHost, (), HostFailure>,
 }
 
@@ -84,6 +88,7 @@ impl<'a> Verifier<'a> {
             certificates: RefCell::default(),
             objects: RefCell::default(),
             beside: RefCell::default(),
+            pieces: RefCell::default(),
             calls: RefCell::default(),
         }
     }
@@ -268,10 +273,15 @@ impl<'a> Verifier<'a> {
         let mut pieces = Vec::new();
         for digest in found.iter().skip(found.len().saturating_sub(MAX_PIECES)) {
             let artifact = reference.at(digest);
-            pieces.push(match Artifact::read(self.host, &artifact, digest) {
-                Ok(Artifact { kind, document, .. }) => Piece::read(artifact, &kind.unwrap_or_default(), &document),
-                Err(failure) => Piece::failed(artifact, failure),
+            let known = self.pieces.borrow().get(&artifact).cloned();
+            let piece = known.unwrap_or_else(|| match Artifact::read(self.host, &artifact, digest) {
+                Ok(Artifact { kind, document, .. }) => {
+                    Piece::read(artifact.clone(), &kind.unwrap_or_default(), &document)
+                }
+                Err(failure) => Piece::failed(artifact.clone(), failure),
             });
+            self.pieces.borrow_mut().insert(artifact, piece.clone());
+            pieces.push(piece);
         }
         // Where something readable is, its reason is the one that counts.
         if let Some(kind) = layers.filter(|_| pieces.is_empty()) {
