@@ -28,6 +28,8 @@ pub struct Piece {
     /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
     place: String,
     content: Content,
+    /// The predicate type of the statement that it says it has. Nothing proves that.
+    claimed: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -92,14 +94,23 @@ impl From<Failure> for Refused {
 }
 
 impl Piece {
+    fn new(place: String, content: Content) -> Self {
+        let claimed = match &content {
+            Content::Bundle(known) => known.bundle.claims().predicate_type,
+            Content::Envelope(envelope) => envelope.claimed_predicate_type(),
+            Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
+        };
+        Self { place, content, claimed }
+    }
+
     /// What can't be read, and why.
     pub(crate) fn unreadable(place: String, why: String) -> Self {
-        Self { place, content: Content::Unreadable(why) }
+        Self::new(place, Content::Unreadable(why))
     }
 
     /// What is listed, and couldn't be looked up.
     pub(crate) fn failed(place: String, failure: HostFailure) -> Self {
-        Self { place, content: Content::Failed(failure) }
+        Self::new(place, Content::Failed(failure))
     }
 
     /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
@@ -108,21 +119,12 @@ impl Piece {
         &self.place
     }
 
-    /// The predicate type of the statement that it says it has. Nothing proves that.
-    fn claimed_predicate_type(&self) -> Option<String> {
-        match &self.content {
-            Content::Bundle(known) => known.bundle.claims().predicate_type,
-            Content::Envelope(envelope) => envelope.claimed_predicate_type(),
-            Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
-        }
-    }
-
     /// Whether it may be a statement of this predicate type. What it says of itself is believed, since it counts for nothing else.
     #[must_use]
     pub fn may_be_of(&self, predicate_type: &str) -> bool {
         match &self.content {
             Content::Unreadable(_) | Content::Failed(_) => true,
-            _ => self.claimed_predicate_type().is_some_and(|own| own == predicate_type),
+            _ => self.claimed.as_deref() == Some(predicate_type),
         }
     }
 
@@ -141,7 +143,7 @@ impl Piece {
                 .map_err(|why| why.to_string()),
             _ => Envelope::read(document).map(Rc::new).map(Content::Envelope).map_err(|why| why.to_string()),
         };
-        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
+        Self::new(place, content.unwrap_or_else(Content::Unreadable))
     }
 
     fn notary(media_type: &str, bytes: &[u8]) -> Result<Content, String> {
@@ -161,7 +163,7 @@ impl Piece {
                 None => Err("its `data` is not JSON; write the object again".to_owned()),
             },
         };
-        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
+        Self::new(place, content.unwrap_or_else(Content::Unreadable))
     }
 }
 
@@ -174,7 +176,7 @@ impl Verifier<'_> {
         attestor: &Attestor,
         wanted: Wanted<'_>,
     ) -> Result<Option<Statement>, Refused> {
-        let Piece { place, content } = piece;
+        let Piece { place, content, claimed } = piece;
         let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{place} {why}"));
         if !attestor.annotations.is_empty() {
             let why = format!("has no annotations, and `{}` asks for some", cut(&attestor.name, 64));
@@ -185,8 +187,8 @@ impl Verifier<'_> {
             Wanted::Statement(predicate) => predicate,
         };
         // Many statements may be beside an image, and few are of the wanted type.
-        if let Some(other) = piece.claimed_predicate_type().filter(|own| own != predicate) {
-            return Err(because(&format!("is a statement of `{}`, not of `{predicate}`", cut(&other, 100))));
+        if let Some(other) = claimed.as_deref().filter(|own| *own != predicate) {
+            return Err(because(&format!("is a statement of `{}`, not of `{predicate}`", cut(other, 100))));
         }
         let statement = match content {
             Content::Unreadable(why) => return Err(because(&format!("can't be read: {why}"))),
