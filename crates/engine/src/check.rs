@@ -118,6 +118,10 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     if let Some(reference) = settings.evidence.trust_root.as_ref().and_then(TextSource::in_cluster) {
         add("v1", reference.kind, "evidence.trustRoot".to_owned(), "write the trust root itself, as `trustRoot.data`");
     }
+    if let Some(list) = &settings.evidence.revoked_from {
+        let instead = "write the revoked certificates into `evidence.revoked`";
+        add("v1", list.place.kind, "evidence.revokedFrom".to_owned(), instead);
+    }
     for policy in &settings.verification {
         for reference in policy.attestors.iter().flat_map(Attestor::in_cluster) {
             let instead = "write the key or the certificates themselves, as `data`";
@@ -257,6 +261,7 @@ mod tests {
                 "knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}},
                 "byNamespace": {"shop": {"knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}}}},
             },
+            "evidence": {"revokedFrom": {"configMap": {"namespace": "a", "name": "b"}}},
             "imageVerification": [{"name": "signed", "attestors": [
                 {"name": "one", "cosign": {"key": key}}, {"name": "two", "cosign": {"key": key}},
             ], "verifications": [{"expression": "true"}]}],
@@ -267,6 +272,7 @@ mod tests {
         let expected = [
             "acceptance.knownExploited.from: ConfigMap",
             "acceptance.byNamespace.shop.knownExploited.from: ConfigMap",
+            "evidence.revokedFrom: ConfigMap",
             "imageVerification[0].attestors: ConfigMap",
         ];
         assert_eq!(reads, expected);

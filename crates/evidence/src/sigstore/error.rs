@@ -69,9 +69,23 @@ pub enum BundleError {
     /// Its certificate doesn't say who signed.
     Identity(IdentityError),
     /// Too few independent services vouch for it.
-    BelowThreshold { of: Service, found: usize, needed: usize },
+    BelowThreshold {
+        /// Which.
+        of: Service,
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
     /// The trust root names too few independent services for any bundle.
-    RootBelowThreshold { of: Service, found: usize, needed: usize },
+    RootBelowThreshold {
+        /// Which.
+        of: Service,
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
 }
 
 /// What [`Thresholds`](crate::sigstore::Thresholds) count.

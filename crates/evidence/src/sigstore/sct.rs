@@ -23,12 +23,7 @@ const MAX_PROMISES: usize = 16;
 const EXTENSION: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.2");
 
 /// How many operators of these logs promised to have the certificate, at least one. It stops at `needed`.
-pub(super) fn verify(
-    leaf: &Certificate,
-    issuer: &Certificate,
-    logs: &[Log],
-    needed: usize,
-) -> Result<usize, SctError> {
+pub(super) fn verify(leaf: &Certificate, issuer: &Certificate, logs: &[Log], needed: usize) -> Result<usize, SctError> {
     let extension = leaf.extension(EXTENSION).ok_or(SctError::None)?;
     let list = <&OctetStringRef>::from_der(extension).map_err(|_| SctError::Malformed)?;
     let promises = promises(list.as_bytes()).ok_or(SctError::Malformed)?;

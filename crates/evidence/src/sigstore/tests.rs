@@ -626,13 +626,7 @@ fn thresholds_count_different_logs_and_authorities() {
         ("more than there are", logs(3), vec![], vec![], root_below(TransparencyLogs, 2, 3)),
         ("one log twice", logs(2), vec![Repeat(ENTRIES, 2)], vec![], below(TransparencyLogs, 1, 2)),
         ("no entry", logs(2), vec![Repeat(ENTRIES, 0)], vec![], Err(BundleError::NoEntry)),
-        (
-            "one address",
-            logs(2),
-            vec![],
-            vec![Set("/tlogs/1/baseUrl", first_log)],
-            root_below(TransparencyLogs, 1, 2),
-        ),
+        ("one address", logs(2), vec![], vec![Set("/tlogs/1/baseUrl", first_log)], root_below(TransparencyLogs, 1, 2)),
         (
             "one operator",
             logs(2),
@@ -653,7 +647,13 @@ fn thresholds_count_different_logs_and_authorities() {
         ("a timestamp twice", times(3), vec![Repeat(STAMPS, 2)], vec![], below(Times, 2, 3)),
         ("a promise twice", times(2), vec![Repeat(ENTRIES, 2), Repeat(STAMPS, 0)], vec![], below(Times, 1, 2)),
         ("a promise", times(1), vec![Repeat(STAMPS, 0)], vec![], Ok(1)),
-        ("no time", times(2), vec![Repeat(STAMPS, 0), Remove("entry/inclusionPromise")], vec![], Err(BundleError::NoTime)),
+        (
+            "no time",
+            times(2),
+            vec![Repeat(STAMPS, 0), Remove("entry/inclusionPromise")],
+            vec![],
+            Err(BundleError::NoTime),
+        ),
         ("more times than there are", times(4), vec![], vec![], root_below(Times, 3, 4)),
         ("one certificate log", certificate_logs(1), vec![], vec![], Ok(2)),
         ("two certificate logs", certificate_logs(2), vec![], vec![], root_below(CertificateLogs, 1, 2)),
@@ -684,8 +684,7 @@ fn thresholds_count_different_certificate_logs() {
     second["logId"]["keyId"] = json!(base64(Sha256::digest(&key)));
     second["publicKey"]["rawBytes"] = json!(base64(key));
     Set("/ctlogs/-", second).apply(&mut root);
-    let [first, second, forged] =
-        [CERTIFICATE_LOG, SECOND_CERTIFICATE_LOG, OTHER].map(|log| (log, ROOT, NOON.0, ""));
+    let [first, second, forged] = [CERTIFICATE_LOG, SECOND_CERTIFICATE_LOG, OTHER].map(|log| (log, ROOT, NOON.0, ""));
     for (promises, needed, expected) in [
         (vec![first], None, Ok(1)),
         (vec![first, second], Some(2), Ok(1)),
@@ -717,10 +716,7 @@ fn thresholds_hold_for_keys_too() {
     let timed = Thresholds { timestamps: Some(1), ..NONE };
     assert_eq!(of(unstamped(), timed), Err(BundleError::Timestamp(TimestampError::OtherMessage)));
     assert_eq!(of(by_key(), timed), Ok(1));
-    assert_eq!(
-        of(by_key(), Thresholds { transparency_logs: Some(2), ..NONE }),
-        below(Service::TransparencyLogs, 1, 2)
-    );
+    assert_eq!(of(by_key(), Thresholds { transparency_logs: Some(2), ..NONE }), below(Service::TransparencyLogs, 1, 2));
     // Their certificate is none, so no log has it.
     assert_eq!(of(by_key(), Thresholds { certificate_logs: Some(2), ..NONE }), Ok(1));
 }
