@@ -295,7 +295,7 @@ impl Verifier<'_> {
         };
         let signed = envelope.verify(&trust, digest, self.now).map_err(refuse)?;
         // The cluster is asked last, so that nobody brings that about with a piece that proves nothing.
-        signed.check_revoked(&*self.revoked_in_cluster()?).map_err(refuse)
+        signed.check_revoked(&self.revoked_in_cluster()?).map_err(refuse)
     }
 
     /// The key of an attestor.
