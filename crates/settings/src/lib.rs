@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! read (values with their paths, problems that add up) ── one file for each object of the settings ── lib (all of them)
-//! refused (keys that mean nothing here) · config_map (settings inside of a ConfigMap)
+//! refused (keys that mean nothing here) · config_map (settings inside of a ConfigMap) · list_in_cluster (a list in one)
 //! policy (which rule decides an image) · lint (what is valid, and may not be meant)
 //! ```
 //!
