@@ -6,14 +6,19 @@ use crate::piece::Piece;
 use crate::verifier::{Verifier, remembered};
 use image_admission_evidence::certificate::Certificate;
 use image_admission_evidence::dsse::decode_base64;
-use image_admission_evidence::notary::Revoked;
-use image_admission_evidence::sigstore::TrustRoot;
+use image_admission_evidence::sigstore::{Thresholds, TrustRoot};
 use image_admission_host::{HostFailure, Resource};
 use image_admission_settings::{EvidenceObject, KeyReference, TextSource};
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// A text in the cluster, and the annotations of the object that has it.
+pub(crate) struct Text {
+    pub(crate) value: String,
+    pub(crate) annotations: BTreeMap<String, String>,
+}
 
 impl Verifier<'_> {
     /// A public key in the cluster, PEM.
@@ -29,8 +34,14 @@ impl Verifier<'_> {
     /// A trust root of the settings.
     pub(crate) fn trust_root(&self, source: &TextSource) -> Result<Rc<TrustRoot>, Failure> {
         remembered(&self.trust_roots, source, || {
-            let root = TrustRoot::read(&self.text(source)?);
-            root.map(Rc::new).map_err(|why| Failure::unusable(format!("the trust root can't be used: {why}")))
+            let wanted = self.settings.thresholds;
+            let thresholds = Thresholds {
+                transparency_logs: wanted.transparency_logs,
+                timestamps: wanted.timestamps,
+                certificate_logs: wanted.certificate_logs,
+            };
+            let root = TrustRoot::read(&self.text(source)?).map(|root| Rc::new(root.with_thresholds(thresholds)));
+            root.map_err(|why| Failure::unusable(format!("the trust root can't be used: {why}")))
         })
     }
 
@@ -42,13 +53,6 @@ impl Verifier<'_> {
         })
     }
 
-    /// The certificates that no longer count.
-    pub(crate) fn revoked(&self) -> Result<Vec<Revoked>, Failure> {
-        // They were read when the policy was deployed, so this hardly ever fails.
-        let all = self.settings.revoked.iter().map(|text| Revoked::parse(text));
-        all.collect::<Result<_, _>>().map_err(|why| Failure::unusable(why.to_string()))
-    }
-
     fn text(&self, source: &TextSource) -> Result<String, Failure> {
         match source {
             TextSource::Inline(text) => Ok(text.clone()),
@@ -57,10 +61,10 @@ impl Verifier<'_> {
     }
 
     fn in_object(&self, reference: &KeyReference) -> Result<String, Failure> {
-        remembered(&self.texts, reference, || self.read_text(reference))
+        remembered(&self.texts, reference, || self.read_text(reference).map(|text| text.value))
     }
 
-    fn read_text(&self, reference: &KeyReference) -> Result<String, Failure> {
+    pub(crate) fn read_text(&self, reference: &KeyReference) -> Result<Text, Failure> {
         #[derive(Deserialize)]
         struct Holder {
             kind: Option<String>,
@@ -72,6 +76,7 @@ impl Verifier<'_> {
         struct Metadata {
             name: String,
             namespace: Option<String>,
+            annotations: Option<BTreeMap<String, String>>,
         }
         let KeyReference { kind, namespace, name, key } = reference;
         let what = named(reference);
@@ -84,14 +89,16 @@ impl Verifier<'_> {
         if is_other {
             return Err(Failure::unusable(format!("{what} can't be read: the host gave another object")));
         }
+        let annotations = holder.metadata.annotations.unwrap_or_default();
         let value = holder.data.get(key).ok_or_else(|| Failure::unusable(format!("{what} is not there")))?;
         // A Secret's values are base64.
-        if *kind == "Secret" {
+        let value = if *kind == "Secret" {
             let text = decode_base64(value).and_then(|bytes| String::from_utf8(bytes).ok());
-            text.ok_or_else(|| Failure::unusable(format!("{what} is no Base64 of a text")))
+            text.ok_or_else(|| Failure::unusable(format!("{what} is no Base64 of a text")))?
         } else {
-            Ok(value.clone())
-        }
+            value.clone()
+        };
+        Ok(Text { value, annotations })
     }
 
     /// The pieces in the object of the cluster that has the digest's name; none without such an object.
@@ -163,6 +170,6 @@ impl Verifier<'_> {
 }
 
 /// What messages call a text in the cluster.
-fn named(KeyReference { kind, namespace, name, key }: &KeyReference) -> String {
+pub(crate) fn named(KeyReference { kind, namespace, name, key }: &KeyReference) -> String {
     format!("the key `{key}` of {kind} {namespace}/{name}")
 }

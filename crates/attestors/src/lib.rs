@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! verifier (what one request asked, and knows) ── piece (evidence, held against an attestor) ── identity (whose certificate it is)
-//!    ├── cluster (keys, trust roots, objects with evidence)
+//!    ├── cluster (keys, trust roots, objects with evidence) ── revoked (certificates that no longer count)
 //!    └── referrers, artifact (what stands beside an artifact in its registry)
 //! ```
 //!
@@ -17,6 +17,7 @@ mod failure;
 mod identity;
 mod piece;
 pub mod referrers;
+mod revoked;
 mod verifier;
 
 pub use failure::{Asked, Failure};

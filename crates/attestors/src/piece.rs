@@ -9,7 +9,7 @@ use crate::verifier::Verifier;
 use image_admission_evidence::dsse::{Envelope, Statement, decode_base64};
 use image_admission_evidence::key::PublicKey;
 use image_admission_evidence::media_type::{COSE_CONFIGURATION, SIGSTORE_BUNDLE};
-use image_admission_evidence::notary::{self, TrustedIdentity};
+use image_admission_evidence::notary::{self, NotaryError, TrustedIdentity};
 use image_admission_evidence::sigstore::{Bundle, BundleError, Signed, TrustRoot};
 use image_admission_host::HostFailure;
 use image_admission_settings::{Attestor, EvidenceObject, Identity, Notary, TrustStore};
@@ -300,10 +300,12 @@ impl Verifier<'_> {
                 TrustStore::SigningAuthority => notary::Store::SigningAuthority,
             },
         };
-        let signed = envelope.verify(&trust, digest, self.now);
-        signed.map(drop).map_err(|why| {
+        let refuse = |why: NotaryError| {
             because(&format!("names `{}` as its signer, and is refused: {why}", cut(&envelope.claims().subject, 160)))
-        })
+        };
+        let signed = envelope.verify(&trust, digest, self.now).map_err(refuse)?;
+        // The cluster is asked last, so that nobody brings that about with a piece that proves nothing.
+        signed.check_revoked(&self.revoked_in_cluster()?).map_err(refuse)
     }
 
     /// The key of an attestor.

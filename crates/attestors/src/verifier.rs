@@ -8,13 +8,14 @@ use image_admission_cel::expression::Time;
 use image_admission_evidence::certificate::Certificate;
 use image_admission_evidence::dsse::Statement;
 use image_admission_evidence::media_type::{ARTIFACT_TYPE, DSSE_TYPES, IN_LAYERS};
+use image_admission_evidence::notary::Revoked;
 use image_admission_evidence::sigstore::TrustRoot;
 use image_admission_host::{Host, HostFailure, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Attestor, Evidence, Identity, KeyReference, TextSource};
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -40,6 +41,8 @@ pub struct Verifier<'a> {
     pub(crate) texts: Known<KeyReference, String, Failure>,
     pub(crate) trust_roots: Known<TextSource, Rc<TrustRoot>, Failure>,
     pub(crate) certificates: Known<TextSource, Rc<Vec<Certificate>>, Failure>,
+    /// The cluster's list of revoked certificates.
+    pub(crate) revoked: OnceCell<Result<Rc<Vec<Revoked>>, Failure>>,
     /// By digest, the evidence in the cluster.
     pub(crate) objects: Known<String, Rc<Vec<Piece>>, Failure>,
     beside: Known<AskedOfRegistry, Rc<Vec<Piece>>, HostFailure>,
@@ -86,6 +89,7 @@ impl<'a> Verifier<'a> {
             texts: RefCell::default(),
             trust_roots: RefCell::default(),
             certificates: RefCell::default(),
+            revoked: OnceCell::new(),
             objects: RefCell::default(),
             beside: RefCell::default(),
             pieces: RefCell::default(),

@@ -118,6 +118,10 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     if let Some(reference) = settings.evidence.trust_root.as_ref().and_then(TextSource::in_cluster) {
         add("v1", reference.kind, "evidence.trustRoot".to_owned(), "write the trust root itself, as `trustRoot.data`");
     }
+    if let Some(list) = &settings.evidence.revoked_from {
+        let instead = "write the revoked certificates into `evidence.revoked`";
+        add("v1", list.place.kind, "evidence.revokedFrom".to_owned(), instead);
+    }
     let attached = settings.reports.attached().filter(|_| settings.reads_reports() || settings.asks_for_packages());
     let attached = attached.map(|(path, attached)| (path, &attached.attestors));
     let policies = settings.verification.iter().map(|policy| (policy.path.clone(), &policy.attestors));
@@ -262,6 +266,7 @@ mod tests {
                 "knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}},
                 "byNamespace": {"shop": {"knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}}}},
             },
+            "evidence": {"revokedFrom": {"configMap": {"namespace": "a", "name": "b"}}},
             "imageVerification": [{"name": "signed", "attestors": [
                 {"name": "one", "cosign": {"key": key}}, {"name": "two", "cosign": {"key": key}},
             ], "verifications": [{"expression": "true"}]}],
@@ -272,6 +277,7 @@ mod tests {
         let expected = [
             "acceptance.knownExploited.from: ConfigMap",
             "acceptance.byNamespace.shop.knownExploited.from: ConfigMap",
+            "evidence.revokedFrom: ConfigMap",
             "imageVerification[0].attestors: ConfigMap",
         ];
         assert_eq!(reads, expected);

@@ -242,17 +242,18 @@ impl Certificate {
         hex(&Sha256::digest(&self.der))
     }
 
-    /// Whether this is its fingerprint, or was when it was issued: nobody signed its signature, and anybody can write one of ECDSA in
-    /// another way.
-    pub(crate) fn had_fingerprint(&self, fingerprint: &str) -> bool {
-        self.fingerprint() == fingerprint
-            || ecdsa_forms(&self.signature).iter().any(|signature| {
-                let certificate = AnyRef::from_der(&self.signed_part).and_then(|part| {
-                    let algorithm = self.content.signature().owned_to_ref();
-                    Signed { part, algorithm, signature: BitStringRef::from_bytes(signature)? }.to_der()
-                });
-                certificate.is_ok_and(|der| hex(&Sha256::digest(der)) == fingerprint)
-            })
+    /// Its fingerprint, and those that it may have had when it was issued: nobody signed its signature, and anybody can write one of
+    /// ECDSA in another way.
+    pub(crate) fn fingerprints(&self) -> Vec<String> {
+        let forms = ecdsa_forms(&self.signature);
+        let earlier = forms.iter().filter_map(|signature| {
+            let part = AnyRef::from_der(&self.signed_part).ok()?;
+            let algorithm = self.content.signature().owned_to_ref();
+            let signature = BitStringRef::from_bytes(signature).ok()?;
+            let certificate = Signed { part, algorithm, signature }.to_der().ok()?;
+            Some(hex(&Sha256::digest(certificate)))
+        });
+        std::iter::once(self.fingerprint()).chain(earlier).collect()
     }
 
     /// What it is called in messages.

@@ -28,7 +28,7 @@ use spki::ObjectIdentifier;
 
 use crate::certificate::{Certificate, CertificateError, ChainError, MAX_CHAIN, Usage, chain, check_valid};
 use crate::key::{Hash, Message, PublicKey, Scheme};
-use crate::timestamp::{Authority, TimestampError, stamp};
+use crate::timestamp::{Authority, Stamp, TimestampError, stamp};
 
 pub use identity::{IdentityError, Revoked, RevokedError, TrustedIdentity};
 
@@ -109,6 +109,28 @@ pub struct Signed {
     pub subject: String,
     /// When it was signed at the latest, where a trusted authority says it.
     pub signed_at: Option<Timestamp>,
+    /// The signer's and the timestamp's chains.
+    certificates: Vec<Certificate>,
+}
+
+impl Signed {
+    /// Checks that none of these is in the signer's or the timestamp's chain, for whoever looks them up only once the rest holds.
+    ///
+    /// # Errors
+    ///
+    /// [`NotaryError::Revoked`].
+    pub fn check_revoked(&self, revoked: &[Revoked]) -> Result<(), NotaryError> {
+        check_revoked(&self.certificates, revoked)
+    }
+}
+
+/// When an envelope was signed.
+struct SigningTime {
+    earliest: Timestamp,
+    latest: Timestamp,
+    proven: Option<Timestamp>,
+    /// The chain of the authority that proves it.
+    authority: Vec<Certificate>,
 }
 
 impl Envelope {
@@ -167,9 +189,10 @@ impl Envelope {
         if !self.leaf.key().verifies_as(self.algorithm, &message, &self.signature) {
             return Err(NotaryError::Signature);
         }
-        let (earliest, latest, signed_at) = self.time(trust, now)?;
+        let SigningTime { earliest, latest, proven, authority } = self.time(trust, now)?;
         self.check_chain(trust.roots, earliest, latest)?;
-        Ok(Signed { subject: self.leaf.subject(), signed_at })
+        let certificates = self.certificates().cloned().chain(authority).collect();
+        Ok(Signed { subject: self.leaf.subject(), signed_at: proven, certificates })
     }
 
     fn certificates(&self) -> impl Iterator<Item = &Certificate> {
@@ -180,23 +203,20 @@ impl Envelope {
         self.issuers.last().unwrap_or(&self.leaf)
     }
 
-    /// The first and the last second at which it may have been signed, and the time that is proven. Without proof it is now that the
-    /// certificates must be valid.
-    fn time(
-        &self,
-        trust: &Trust<'_>,
-        now: Timestamp,
-    ) -> Result<(Timestamp, Timestamp, Option<Timestamp>), NotaryError> {
+    /// Without proof it is now that the certificates must be valid.
+    fn time(&self, trust: &Trust<'_>, now: Timestamp) -> Result<SigningTime, NotaryError> {
+        let at = |time, proven| SigningTime { earliest: time, latest: time, proven, authority: Vec::new() };
         if let Some(time) = self.authentic_signing_time {
-            return Ok((time, time, Some(time)));
+            return Ok(at(time, Some(time)));
         }
         let Some(token) = self.timestamp.as_deref().filter(|_| !trust.timestamp_authorities.is_empty()) else {
-            return Ok((now, now, None));
+            return Ok(at(now, None));
         };
         let authority = Authority { roots: trust.timestamp_authorities.to_vec(), ..Authority::default() };
         let stamp = stamp(token, &self.signature, &[authority])?;
-        check_revoked(stamp.chain.iter(), trust.revoked)?;
-        Ok((stamp.earliest, stamp.latest, Some(stamp.time)))
+        check_revoked(&stamp.chain, trust.revoked)?;
+        let Stamp { time, earliest, latest, chain, .. } = stamp;
+        Ok(SigningTime { earliest, latest, proven: Some(time), authority: chain })
     }
 
     /// The envelope has the whole chain in order, and nothing else.
@@ -238,13 +258,19 @@ impl Envelope {
 }
 
 fn check_revoked<'a>(
-    mut certificates: impl Iterator<Item = &'a Certificate>,
+    certificates: impl IntoIterator<Item = &'a Certificate>,
     revoked: &[Revoked],
 ) -> Result<(), NotaryError> {
-    match certificates.find(|certificate| revoked.iter().any(|revoked| revoked.matches(certificate))) {
-        Some(certificate) => Err(NotaryError::Revoked(certificate.name())),
-        None => Ok(()),
+    if revoked.is_empty() {
+        return Ok(());
     }
+    for certificate in certificates {
+        let own = Revoked::all_of(certificate);
+        if revoked.iter().any(|revoked| own.contains(revoked)) {
+            return Err(NotaryError::Revoked(certificate.name()));
+        }
+    }
+    Ok(())
 }
 
 /// The one scheme for a key; none for a key that may not sign.

@@ -20,14 +20,16 @@ mod log;
 mod sct;
 mod trust_root;
 
+use std::collections::BTreeSet;
+
 use image_admission_untrusted::time::Timestamp;
 
 pub use bundle::{Bundle, MAX_BUNDLE_BYTES, MAX_ENTRIES};
-pub use error::BundleError;
+pub use error::{BundleError, Service};
 pub use identity::{Identity, IdentityError};
 pub use log::{BodyError, CheckpointError, EntryError, ProofError};
 pub use sct::SctError;
-pub use trust_root::{MAX_AUTHORITIES, MAX_TRUST_ROOT_BYTES, TrustRoot, TrustRootError};
+pub use trust_root::{MAX_AUTHORITIES, MAX_TRUST_ROOT_BYTES, Thresholds, TrustRoot, TrustRootError};
 
 use crate::certificate::{self, Certificate, Usage, hex};
 use crate::dsse::{EnvelopeError, Statement};
@@ -35,6 +37,7 @@ use crate::key::{Hash, PublicKey, Scheme};
 use crate::timestamp;
 use bundle::{Material, Signed as SignedContent};
 use log::{Content, Signer};
+use trust_root::Log;
 
 /// What a bundle proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ impl Bundle {
 
     /// Verifies that this key signed the artifact, whose digest is `sha256:` and 64 lower-case hexadecimal digits.
     ///
-    /// With a trust root that names logs, one of them must have an entry of the signature.
+    /// With a trust root that names logs, one of them must have an entry of the signature, or as many as its [`Thresholds`] say.
     ///
     /// # Errors
     ///
@@ -90,7 +93,7 @@ impl Bundle {
         }
         let statement = self.verify_content(key, digest)?;
         let times = match root {
-            Some(root) => self.proven_times(Signer::Key(key), root)?.0,
+            Some(root) => self.proven_times(Signer::Key(key), root, 0)?,
             None => Vec::new(),
         };
         Ok(Signed { statement, identity: None, times })
@@ -101,7 +104,7 @@ impl Bundle {
     ///
     /// The time of the signature must be proven, by a log's promise or by a timestamp, and the authorities are looked at as they were at
     /// each proven time. One of the root's logs must have an entry of the signature, and one of its certificate logs must have promised
-    /// to have the certificate, where the root names such logs: GitHub's names none.
+    /// to have the certificate, where the root names such logs: GitHub's names none. The root's [`Thresholds`] may ask for more of each.
     ///
     /// # Errors
     ///
@@ -110,49 +113,77 @@ impl Bundle {
         let Material::Certificate(leaf) = &self.material else { return Err(BundleError::SignedByKey) };
         // First, since a bundle about another artifact is the likeliest, and one signature the least work.
         let statement = self.verify_content(leaf.key(), digest)?;
-        let (times, reason) = self.proven_times(Signer::Certificate(leaf), root)?;
-        let Some((first, others)) = times.split_first() else { return Err(reason) };
+        let times = self.proven_times(Signer::Certificate(leaf), root, 1)?;
+        let Some((first, others)) = times.split_first() else { return Err(BundleError::NoTime) };
         let issuer = root.issuer(leaf, *first, others)?;
-        if !root.certificate_logs.is_empty() {
-            sct::verify(leaf, issuer, &root.certificate_logs).map_err(BundleError::CertificateLog)?;
+        let logs = &root.certificate_logs;
+        let known = operators(logs).len();
+        let needed = needed(Service::CertificateLogs, root.thresholds.certificate_logs, known.min(1), known)?;
+        if needed > 0 {
+            let found = sct::verify(leaf, issuer, logs, needed).map_err(BundleError::CertificateLog)?;
+            reached(Service::CertificateLogs, found, needed)?;
         }
         let identity = Identity::of(leaf).map_err(BundleError::Identity)?;
         Ok(Signed { statement, identity: Some(identity), times })
     }
 
-    /// When logs and timestamp authorities had the signature, and why there is no time where there is none.
-    fn proven_times(&self, signer: Signer<'_>, root: &TrustRoot) -> Result<(Vec<Timestamp>, BundleError), BundleError> {
+    /// When logs and timestamp authorities had the signature. So many of them must prove a time, unless the root has a threshold.
+    fn proven_times(&self, signer: Signer<'_>, root: &TrustRoot, usual: usize) -> Result<Vec<Timestamp>, BundleError> {
+        let logs = operators(&root.logs).len();
+        let authorities: BTreeSet<_> = root.timestamp_authorities.iter().map(|own| &own.operator).collect();
+        let thresholds = root.thresholds;
+        let needed_logs = needed(Service::TransparencyLogs, thresholds.transparency_logs, logs.min(1), logs)?;
+        let needed_times = needed(Service::Times, thresholds.timestamps, usual, logs + authorities.len())?;
+
         let mut reason = BundleError::NoTime;
         let mut times = Vec::new();
+        let mut stamped_by = BTreeSet::new();
         for token in &self.timestamps {
-            match timestamp::verify(token, self.signature(), &root.timestamp_authorities) {
-                Ok(time) => times.push(time),
+            match timestamp::stamp(token, self.signature(), &root.timestamp_authorities) {
+                Ok(stamp) => {
+                    times.push(stamp.time);
+                    stamped_by.insert(stamp.operator);
+                }
                 // Whoever passes a bundle on could have left it out, so another proof is enough.
                 Err(error) => reason = BundleError::Timestamp(error),
             }
         }
-        let mut is_logged = root.logs.is_empty();
+        let (mut promised_by, mut included_by) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             // Other logs prove nothing here, and are no harm.
             let Some(log) = root.logs.iter().find(|log| log.id == entry.log_id) else { continue };
-            let promised = entry.verify(log, self.required, signer, self.content()).map_err(BundleError::Entry)?;
-            // An entry without a time of its own counts if its log was trusted when the signature was made.
-            let untrusted = times.iter().find(|time| promised.is_none() && !log.validity.contains(**time));
-            if let Some(time) = untrusted {
-                return Err(BundleError::Entry(EntryError::LogNotValid(*time)));
+            match entry.verify(log, self.required, signer, self.content()).map_err(BundleError::Entry)? {
+                Some(time) => {
+                    times.push(time);
+                    promised_by.push(log);
+                }
+                None => included_by.push(log),
             }
-            times.extend(promised);
-            is_logged = true;
         }
-        if !is_logged {
-            return Err(match self.entries.first() {
-                Some(entry) => BundleError::OtherLog(log::shown(&entry.log_id)),
-                None => BundleError::NoEntry,
-            });
+        // An entry without a time of its own counts if its log was trusted when the signature was made.
+        for log in &included_by {
+            if let Some(untrusted) = times.iter().find(|time| !log.validity.contains(**time)) {
+                return Err(BundleError::Entry(EntryError::LogNotValid(*untrusted)));
+            }
         }
+        let promised_by = operators(promised_by);
+        let proven_times = stamped_by.len() + promised_by.len();
+        match promised_by.union(&operators(included_by)).count() {
+            0 if needed_logs > 0 => {
+                return Err(match self.entries.first() {
+                    Some(entry) => BundleError::OtherLog(log::shown(&entry.log_id)),
+                    None => BundleError::NoEntry,
+                });
+            }
+            found => reached(Service::TransparencyLogs, found, needed_logs)?,
+        }
+        if proven_times == 0 && needed_times > 0 {
+            return Err(reason);
+        }
+        reached(Service::Times, proven_times, needed_times)?;
         times.sort_unstable();
         times.dedup();
-        Ok((times, reason))
+        Ok(times)
     }
 
     /// Verifies the signature, and that it is of this artifact.
@@ -226,6 +257,24 @@ impl TrustRoot {
         }
         Err(reason)
     }
+}
+
+/// Who runs these logs, each once.
+fn operators<'a>(logs: impl IntoIterator<Item = &'a Log>) -> BTreeSet<&'a str> {
+    logs.into_iter().map(|log| log.operator.as_str()).collect()
+}
+
+/// How many services must vouch for a signature: the threshold, if the root knows so many of them, or else as many as usual.
+fn needed(of: Service, threshold: Option<usize>, usual: usize, known: usize) -> Result<usize, BundleError> {
+    match threshold {
+        Some(needed) if needed > known => Err(BundleError::RootBelowThreshold { of, found: known, needed }),
+        Some(needed) => Ok(needed),
+        None => Ok(usual),
+    }
+}
+
+fn reached(of: Service, found: usize, needed: usize) -> Result<(), BundleError> {
+    if found < needed { Err(BundleError::BelowThreshold { of, found, needed }) } else { Ok(()) }
 }
 
 #[cfg(test)]

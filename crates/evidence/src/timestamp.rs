@@ -51,6 +51,8 @@ pub struct Authority {
     pub valid_from: Option<Timestamp>,
     /// The last second for which it is believed.
     pub valid_until: Option<Timestamp>,
+    /// Who runs it, for those that ask for timestamps of several.
+    pub operator: String,
 }
 
 /// The time at which a message was there, by an authority's own clock.
@@ -64,6 +66,8 @@ pub struct Stamp {
     pub latest: Timestamp,
     /// The authority's certificates, its own first and the root last.
     pub chain: Vec<Certificate>,
+    /// The authority's [`operator`](Authority::operator).
+    pub operator: String,
 }
 
 /// The time that a token proves for `message`. `token` is the DER of a `TimeStampResp`, or of the `TimeStampToken` in it.
@@ -120,6 +124,7 @@ pub fn stamp(token: &[u8], message: &[u8], authorities: &[Authority]) -> Result<
         match check_authority(authority, signer, &attributes, &embedded, stamp.time) {
             Ok(chain) => {
                 stamp.chain = chain;
+                stamp.operator = authority.operator.clone();
                 return Ok(stamp);
             }
             // Another authority than the one that made it says nothing about why that one isn't believed.
@@ -281,6 +286,7 @@ fn stamp_of(info: &TstInfo<'_>, message: &[u8]) -> Result<Stamp, TimestampError>
         earliest: Timestamp(time.0.saturating_sub(accuracy)),
         latest: Timestamp(time.0.saturating_add(accuracy).saturating_add(i64::from(has_fraction))),
         chain: Vec::new(),
+        operator: String::new(),
     })
 }
 

@@ -5,11 +5,12 @@ mod grace;
 mod licenses;
 mod packages;
 
+use super::list_in_cluster::ListInCluster;
 use super::namespaces::{ByNamespace, NamespacePattern};
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use image_admission_scan_report::severity::Severity;
 
-pub use exploitation::{Epss, ExploitedList, GateAction, KnownExploited, MissingScores};
+pub use exploitation::{Epss, GateAction, KnownExploited, MissingScores};
 pub use grace::GracePeriods;
 pub use licenses::{LicenseGate, UnknownLicense};
 pub use packages::{DeniedPackage, PackageGate};
@@ -208,7 +209,7 @@ impl Acceptance {
     }
 
     /// The lists of exploited vulnerabilities, each with its path.
-    pub fn exploited_lists(&self) -> Vec<(String, &ExploitedList)> {
+    pub fn exploited_lists(&self) -> Vec<(String, &ListInCluster)> {
         let all = std::iter::once((String::new(), &self.top))
             .chain(self.by_namespace.iter().map(|(namespace, gates)| (format!("byNamespace.{namespace}."), gates)));
         all.filter_map(|(level, gates)| {

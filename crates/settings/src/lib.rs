@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! read (values with their paths, problems that add up) ── one file for each object of the settings ── lib (all of them)
-//! refused (keys that mean nothing here) · config_map (settings inside of a ConfigMap)
+//! refused (keys that mean nothing here) · config_map (settings inside of a ConfigMap) · list_in_cluster (a list in one)
 //! policy (which rule decides an image) · lint (what is valid, and may not be meant)
 //! ```
 //!
@@ -23,6 +23,7 @@ mod exemptions_from;
 mod glob;
 mod kinds;
 mod lint;
+mod list_in_cluster;
 mod message;
 mod namespaces;
 mod phases;
@@ -42,13 +43,13 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 pub use acceptance::{
-    Acceptance, Count, CvssLimit, DeniedPackage, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited,
-    LicenseGate, Limit, Limits, MissingScores, PackageGate, UnknownLicense,
+    Acceptance, Count, CvssLimit, DeniedPackage, Epss, GateAction, GracePeriods, KnownExploited, LicenseGate, Limit,
+    Limits, MissingScores, PackageGate, UnknownLicense,
 };
 pub use attached::{Artifact, AttachedArtifacts};
 pub use attestors::{Attestor, Identity, KeyReference, Notary, TextMatch, TextSource, TrustStore};
 pub use break_glass::{BreakGlass, GuardedResource};
-pub use evidence::{Evidence, EvidenceObject};
+pub use evidence::{Evidence, EvidenceObject, Thresholds};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use glob::Glob;
@@ -58,6 +59,7 @@ pub use image_admission_scan_report::severity::Severity;
 pub use image_admission_scan_report::version::VersionRange;
 pub use kinds::KindPattern;
 pub use lint::{Lint, LintFix, LintRule, LintSeverity, lint_namespaced_rules};
+pub use list_in_cluster::ListInCluster;
 pub use message::{Message, MessageStyle, RULE};
 pub use namespaces::{ByNamespace, NamespacePattern};
 pub use phases::{

@@ -689,6 +689,10 @@ impl Lints {
             let message = "not set, so that a list which nobody refreshes any more goes on clearing findings; say how old it may be, like `7d`";
             self.add(LintRule::AnyAge, path, message);
         }
+        if settings.evidence.revoked_from.as_ref().is_some_and(|list| list.max_age.is_none()) {
+            let message = "not set, so that a certificate which is revoked after the last refresh goes on counting; say how old the list may be, like `24h`";
+            self.add(LintRule::AnyAge, "evidence.revokedFrom.maxAge", message);
+        }
     }
 
     fn ended_exemptions(&mut self, settings: &Settings, now: Timestamp) {

@@ -1580,11 +1580,74 @@ fn where_evidence_is_is_read() {
     assert_eq!(evidence.max_age, WrittenDuration::parse("7d"));
     assert_eq!(evidence.revoked, ["5F:3A", "0a"]);
     assert_eq!(evidence.trust_root, Some(TextSource::Inline("{}".to_owned())));
+    assert_eq!((evidence.revoked_from, evidence.thresholds), (None, Thresholds::default()));
+    for (key, max_age, expected) in [(None, None, "revoked"), (Some("list.txt"), Some("24h"), "list.txt")] {
+        let place = json!({"namespace": "security", "name": "notation", "key": key});
+        let list = read(json!({"revokedFrom": {"configMap": place, "maxAge": max_age}})).revoked_from.unwrap();
+        let KeyReference { kind, namespace, name, key } = list.place;
+        assert_eq!((kind, &*namespace, &*name, &*key), ("ConfigMap", "security", "notation", expected));
+        assert_eq!(list.max_age, max_age.and_then(WrittenDuration::parse));
+    }
+    let thresholds =
+        read(json!({"thresholds": {"transparencyLogs": 1, "timestamps": 8, "certificateLogs": 2}})).thresholds;
+    let expected = Thresholds { transparency_logs: Some(1), timestamps: Some(8), certificate_logs: Some(2) };
+    assert_eq!(thresholds, expected);
+    for nothing in [json!({}), json!(null), json!({"timestamps": null})] {
+        assert_eq!(read(json!({"thresholds": nothing})).thresholds, Thresholds::default());
+    }
+    assert_eq!(read(json!({"revokedFrom": null})).revoked_from, None);
+    let list = |name: Value| json!({"revokedFrom": {"configMap": {"namespace": "security", "name": name}}});
     for (evidence, problem) in [
         (json!({"fromCluster": "yes"}), "evidence.fromCluster: expected true or false, but found the string `yes`"),
         (
             json!({"maxAge": "7d"}),
             "evidence.maxAge: only objects of the cluster have an age: set `fromCluster: true`, or remove it",
+        ),
+        (
+            json!({"revokedFrom": "security/notation"}),
+            "evidence.revokedFrom: expected an object like `{configMap: {namespace: …, name: …}, maxAge: 24h}`, but found the string `security/notation`",
+        ),
+        (
+            json!({"revokedFrom": {}}),
+            "evidence.revokedFrom: `configMap` is missing: what holds the list, `{namespace: …, name: …}`",
+        ),
+        (
+            json!({"revokedFrom": {"configMap": {"name": "notation"}}}),
+            "evidence.revokedFrom.configMap.namespace: the ConfigMap's namespace is missing",
+        ),
+        (list(json!("No")), "evidence.revokedFrom.configMap.name: `No` can't be the name of a ConfigMap"),
+        (list(json!(7)), "evidence.revokedFrom.configMap.name: expected a string, but found `7`"),
+        (
+            json!({"revokedFrom": {"configMap": {"namespace": "security", "name": "notation", "key": "a/b"}}}),
+            "evidence.revokedFrom.configMap.key: `a/b` can't be the key of a ConfigMap",
+        ),
+        (
+            json!({"revokedFrom": {"secret": {}, "configMap": {"namespace": "security", "name": "notation"}}}),
+            "evidence.revokedFrom.secret: unknown setting `secret`; known here: configMap, maxAge",
+        ),
+        (
+            json!({"revokedFrom": {"configMap": {"namespace": "security", "name": "notation"}, "maxAge": "daily"}}),
+            "evidence.revokedFrom.maxAge: `daily` is not a duration like `72h` or `14d`",
+        ),
+        (
+            json!({"thresholds": 2}),
+            "evidence.thresholds: expected an object like `{transparencyLogs: 2}`, but found `2`",
+        ),
+        (
+            json!({"thresholds": {"transparencyLogs": 0}}),
+            "evidence.thresholds.transparencyLogs: expected a whole number from 1 to 8, but found `0`",
+        ),
+        (
+            json!({"thresholds": {"timestamps": 9}}),
+            "evidence.thresholds.timestamps: expected a whole number from 1 to 8, but found `9`",
+        ),
+        (
+            json!({"thresholds": {"certificateLogs": "2"}}),
+            "evidence.thresholds.certificateLogs: expected a whole number from 1 to 8, but found the string `2`",
+        ),
+        (
+            json!({"thresholds": {"logs": 2}}),
+            "evidence.thresholds.logs: unknown setting `logs`; known here: transparencyLogs, timestamps, certificateLogs",
         ),
         (json!({"cluster": true}), "evidence.cluster: unknown setting `cluster`; did you mean `fromCluster`?"),
     ] {

@@ -150,11 +150,11 @@ impl Revoked {
         }
     }
 
-    pub(super) fn matches(&self, certificate: &Certificate) -> bool {
-        match self {
-            Self::SerialNumber(number) => certificate.serial_number().trim_start_matches('0') == number,
-            Self::Fingerprint(fingerprint) => certificate.had_fingerprint(fingerprint),
-        }
+    /// All that a certificate can be revoked by.
+    pub(super) fn all_of(certificate: &Certificate) -> Vec<Self> {
+        let number = certificate.serial_number().trim_start_matches('0').to_owned();
+        let fingerprints = certificate.fingerprints().into_iter().map(Self::Fingerprint);
+        std::iter::once(Self::SerialNumber(number)).chain(fingerprints).collect()
     }
 }
 

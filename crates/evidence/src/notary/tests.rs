@@ -75,8 +75,8 @@ fn signatures_of_notations_library_verify() {
             let envelope = Envelope::read(media_type, bytes).unwrap();
             assert_eq!(envelope.claims(), Claims { subject: subject.clone(), digest: DIGEST });
             assert_eq!(
-                envelope.verify(&trusting(roots), DIGEST, now),
-                Ok(Signed { subject, signed_at: None }),
+                envelope.verify(&trusting(roots), DIGEST, now).map(|signed| (signed.subject, signed.signed_at)),
+                Ok((subject, None)),
                 "{name} {media_type}"
             );
         }
@@ -199,7 +199,10 @@ fn revoked_certificates_reject() {
         let envelope = Envelope::read(media_type, bytes).unwrap();
         let refused = |revoked: &str| {
             let revoked = [Revoked::parse(revoked).unwrap()];
-            envelope.verify(&Trust { revoked: &revoked, ..trusting(&root) }, DIGEST, now).map(|_| ())
+            let later = envelope.verify(&trusting(&root), DIGEST, now).unwrap().check_revoked(&revoked);
+            let found = envelope.verify(&Trust { revoked: &revoked, ..trusting(&root) }, DIGEST, now).map(|_| ());
+            assert_eq!(found, later);
+            found
         };
         for certificate in envelope.certificates() {
             let expected = Err(NotaryError::Revoked(certificate.name()));
@@ -212,8 +215,11 @@ fn revoked_certificates_reject() {
     let tsa_root = tsa_root();
     for (media_type, bytes) in both!("timestamped") {
         let revoked = [Revoked::Fingerprint(tsa_root[0].fingerprint())];
-        let trust = Trust { timestamp_authorities: &tsa_root, revoked: &revoked, ..trusting(&root) };
-        assert_eq!(verified(media_type, bytes, &trust, now), Err(NotaryError::Revoked(tsa_root[0].name())));
+        let trust = Trust { timestamp_authorities: &tsa_root, ..trusting(&root) };
+        let expected = NotaryError::Revoked(tsa_root[0].name());
+        let signed = verified(media_type, bytes, &trust, now).unwrap();
+        assert_eq!(signed.check_revoked(&revoked), Err(expected.clone()));
+        assert_eq!(verified(media_type, bytes, &Trust { revoked: &revoked, ..trust }, now), Err(expected));
     }
 }
 

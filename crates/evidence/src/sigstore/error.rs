@@ -68,6 +68,45 @@ pub enum BundleError {
     CertificateLog(SctError),
     /// Its certificate doesn't say who signed.
     Identity(IdentityError),
+    /// Too few independent services vouch for it.
+    BelowThreshold {
+        /// Which.
+        of: Service,
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+    /// The trust root names too few independent services for any bundle.
+    RootBelowThreshold {
+        /// Which.
+        of: Service,
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+}
+
+/// What [`Thresholds`](crate::sigstore::Thresholds) count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Logs with an entry of the signature.
+    TransparencyLogs,
+    /// Logs that promised a time, and timestamp authorities.
+    Times,
+    /// Logs that promised to have the certificate.
+    CertificateLogs,
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::TransparencyLogs => "transparency logs",
+            Self::Times => "timestamp authorities and logs that promise a time",
+            Self::CertificateLogs => "certificate logs",
+        })
+    }
 }
 
 impl fmt::Display for BundleError {
@@ -146,6 +185,16 @@ impl fmt::Display for BundleError {
             Self::Untrusted(time, error) => write!(formatter, "signed at `{time}`: {error}"),
             Self::CertificateLog(error) => error.fmt(formatter),
             Self::Identity(error) => error.fmt(formatter),
+            Self::BelowThreshold { of, found, needed } => write!(
+                formatter,
+                "of the trust root's {of}, `{found}` vouches for the signature, and `{needed}` different ones must; sign \
+                 with more of them"
+            ),
+            Self::RootBelowThreshold { of, found, needed } => write!(
+                formatter,
+                "the trust root has `{found}` of the `{needed}` different {of} that must vouch for a signature; add \
+                 others to the trust root, or ask for fewer"
+            ),
         }
     }
 }

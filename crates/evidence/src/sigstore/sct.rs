@@ -4,6 +4,7 @@
 //!
 //! [sct]: https://www.rfc-editor.org/rfc/rfc6962#section-3.2
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use der::asn1::{Any, AnyRef, OctetStringRef};
@@ -21,8 +22,8 @@ const MAX_PROMISES: usize = 16;
 
 const EXTENSION: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.11129.2.4.2");
 
-/// Verifies that one of these logs promised to have the certificate.
-pub(super) fn verify(leaf: &Certificate, issuer: &Certificate, logs: &[Log]) -> Result<(), SctError> {
+/// How many operators of these logs promised to have the certificate, at least one. It stops at `needed`.
+pub(super) fn verify(leaf: &Certificate, issuer: &Certificate, logs: &[Log], needed: usize) -> Result<usize, SctError> {
     let extension = leaf.extension(EXTENSION).ok_or(SctError::None)?;
     let list = <&OctetStringRef>::from_der(extension).map_err(|_| SctError::Malformed)?;
     let promises = promises(list.as_bytes()).ok_or(SctError::Malformed)?;
@@ -32,6 +33,7 @@ pub(super) fn verify(leaf: &Certificate, issuer: &Certificate, logs: &[Log]) -> 
     let [_, length @ ..] = length;
 
     let mut reason = SctError::OtherLog;
+    let mut operators = BTreeSet::new();
     for promise in &promises {
         for log in logs.iter().filter(|log| log.id == promise.log_id) {
             if !log.validity.contains(promise.time) {
@@ -48,13 +50,17 @@ pub(super) fn verify(leaf: &Certificate, issuer: &Certificate, logs: &[Log]) -> 
                 &certificate,
                 promise.extensions_with_length,
             ]);
-            if log.key.verifies_as(promise.scheme, &message, promise.signature) {
-                return Ok(());
+            if !log.key.verifies_as(promise.scheme, &message, promise.signature) {
+                reason = SctError::Signature;
+                continue;
             }
-            reason = SctError::Signature;
+            operators.insert(log.operator.as_str());
+            if operators.len() >= needed {
+                return Ok(operators.len());
+            }
         }
     }
-    Err(reason)
+    if operators.is_empty() { Err(reason) } else { Ok(operators.len()) }
 }
 
 struct Promise<'a> {

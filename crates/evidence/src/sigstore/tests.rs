@@ -28,6 +28,7 @@ const SIGNER: u8 = 3;
 const REKOR: u8 = 4;
 const REKOR_V2: u8 = 5;
 const CERTIFICATE_LOG: u8 = 6;
+const SECOND_CERTIFICATE_LOG: u8 = 8;
 const OTHER: u8 = 7;
 
 fn digest_of(bytes: &[u8]) -> String {
@@ -109,8 +110,8 @@ struct Draft {
     signer: u8,
     /// None for a bundle that was signed with a key.
     certificate: Option<CertificateDraft>,
-    /// The promise of the certificate log: by whom, of which authority's certificate, when, and with which extensions.
-    promise: Option<(u8, u8, i64, &'static str)>,
+    /// The promises of certificate logs: by whom, of which authority's certificate, when, and with which extensions.
+    promises: Vec<(u8, u8, i64, &'static str)>,
     /// What is changed in the entry's body before it is logged.
     body: Vec<Spoil>,
     integrated_time: i64,
@@ -140,7 +141,7 @@ fn attestation() -> Draft {
         is_envelope: true,
         signer: SIGNER,
         certificate: Some(certificate()),
-        promise: Some((CERTIFICATE_LOG, ROOT, NOON.0, "")),
+        promises: vec![(CERTIFICATE_LOG, ROOT, NOON.0, "")],
         body: Vec::new(),
         integrated_time: NOON.0 + 1,
         log: REKOR,
@@ -165,25 +166,31 @@ fn by_key() -> Draft {
 impl Draft {
     fn certificate_der(&self) -> Option<Vec<u8>> {
         let certificate = self.certificate.clone()?;
-        let Some((log, issuer, time, extensions)) = self.promise else { return Some(certificate.der()) };
         let unpromised = certificate.made();
-        let milliseconds = u64::try_from(time * 1_000 + 999).unwrap().to_be_bytes();
         let short = |bytes: &[u8]| [&u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat();
         let length = u32::try_from(unpromised.signed_part().len()).unwrap().to_be_bytes();
-        let signed = [
-            &[0, 0],
-            &milliseconds[..],
-            &[0, 1],
-            &Sha256::digest(key_info(issuer)),
-            &length[1..],
-            unpromised.signed_part(),
-            &short(extensions.as_bytes()),
-        ]
-        .concat();
-        let id = Sha256::digest(key_info(if log == OTHER { CERTIFICATE_LOG } else { log }));
-        let promise =
-            [&[0], &id[..], &milliseconds, &short(extensions.as_bytes()), &[4, 3], &short(&sign(log, &signed))];
-        let list = tlv(0x04, short(&short(&promise.concat())));
+        let promise = |&(log, issuer, time, extensions): &(u8, u8, i64, &str)| {
+            let milliseconds = u64::try_from(time * 1_000 + 999).unwrap().to_be_bytes();
+            let signed = [
+                &[0, 0],
+                &milliseconds[..],
+                &[0, 1],
+                &Sha256::digest(key_info(issuer)),
+                &length[1..],
+                unpromised.signed_part(),
+                &short(extensions.as_bytes()),
+            ]
+            .concat();
+            let id = Sha256::digest(key_info(if log == OTHER { CERTIFICATE_LOG } else { log }));
+            let promise =
+                [&[0], &id[..], &milliseconds, &short(extensions.as_bytes()), &[4, 3], &short(&sign(log, &signed))];
+            short(&promise.concat())
+        };
+        let promises: Vec<u8> = self.promises.iter().flat_map(promise).collect();
+        if promises.is_empty() {
+            return Some(certificate.der());
+        }
+        let list = tlv(0x04, short(&promises));
         Some(certificate.and(extension("1.3.6.1.4.1.11129.2.4.2", false, list)).der())
     }
 
@@ -297,9 +304,9 @@ impl Draft {
 
 fn trust_root() -> Value {
     let start = json!({ "start": "2023-01-01T00:00:00Z" });
-    let log = |key: Vec<u8>, details: &str| {
+    let log = |address: &str, key: Vec<u8>, details: &str| {
         json!({
-            "baseUrl": "https://log.example.com",
+            "baseUrl": address,
             "hashAlgorithm": "SHA2_256",
             "logId": { "keyId": base64(Sha256::digest(&key)) },
             "publicKey": { "rawBytes": base64(key), "keyDetails": details, "validFor": start },
@@ -313,10 +320,10 @@ fn trust_root() -> Value {
     json!({
         "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
         "tlogs": [
-            log(key_info(REKOR), "PKIX_ECDSA_P256_SHA_256"),
-            log(ed25519_key_info(REKOR_V2), "PKIX_ED25519"),
+            log("https://log.example.com", key_info(REKOR), "PKIX_ECDSA_P256_SHA_256"),
+            log("https://log2.example.com", ed25519_key_info(REKOR_V2), "PKIX_ED25519"),
         ],
-        "ctlogs": [log(key_info(CERTIFICATE_LOG), "PKIX_ECDSA_P256_SHA_256")],
+        "ctlogs": [log("https://log.example.com", key_info(CERTIFICATE_LOG), "PKIX_ECDSA_P256_SHA_256")],
         "certificateAuthorities": [authority],
         "timestampAuthorities": [authority],
     })
@@ -340,7 +347,7 @@ fn bundles_of_each_kind_verify() {
         ("in-toto", Draft { entry: ("intoto", "0.0.2"), ..attestation() }, vec![NOON.0 + 1]),
         (
             "extensions",
-            Draft { promise: Some((CERTIFICATE_LOG, ROOT, NOON.0, "more")), ..attestation() },
+            Draft { promises: vec![(CERTIFICATE_LOG, ROOT, NOON.0, "more")], ..attestation() },
             vec![NOON.0 + 1],
         ),
         (
@@ -500,17 +507,17 @@ fn what_a_bundle_is_refused_for() {
             BundleError::Untrusted(Timestamp(NOON.0 + 1), no_issuer),
         ),
         (attestation(), Made(|draft| draft.certificate = None), BundleError::SignedByKey),
-        (attestation(), Made(|draft| draft.promise = None), logged(SctError::None)),
-        (attestation(), Made(|draft| draft.promise = Some((REKOR, ROOT, NOON.0, ""))), logged(SctError::OtherLog)),
-        (attestation(), Made(|draft| draft.promise = Some((OTHER, ROOT, NOON.0, ""))), logged(SctError::Signature)),
+        (attestation(), Made(|draft| draft.promises.clear()), logged(SctError::None)),
+        (attestation(), Made(|draft| draft.promises = vec![(REKOR, ROOT, NOON.0, "")]), logged(SctError::OtherLog)),
+        (attestation(), Made(|draft| draft.promises = vec![(OTHER, ROOT, NOON.0, "")]), logged(SctError::Signature)),
         (
             attestation(),
-            Made(|draft| draft.promise = Some((CERTIFICATE_LOG, OTHER, NOON.0, ""))),
+            Made(|draft| draft.promises = vec![(CERTIFICATE_LOG, OTHER, NOON.0, "")]),
             logged(SctError::Signature),
         ),
         (
             attestation(),
-            Made(|draft| draft.promise = Some((CERTIFICATE_LOG, ROOT, 1_600_000_000, ""))),
+            Made(|draft| draft.promises = vec![(CERTIFICATE_LOG, ROOT, 1_600_000_000, "")]),
             logged(SctError::LogNotValid(Timestamp(long_ago))),
         ),
         // What was signed.
@@ -584,6 +591,147 @@ fn trust_ends_with_its_root() {
         spoil.apply(&mut root);
         let bundle = Bundle::read(&draft.json()).unwrap();
         assert_eq!(bundle.verify_by_root(&read_root(&root), &digest_of(ARTIFACT)), Err(expected));
+    }
+}
+
+const NONE: Thresholds = Thresholds { transparency_logs: None, timestamps: None, certificate_logs: None };
+
+/// An attestation that both logs have, with a promise of the first and a timestamp.
+fn in_both_logs() -> Value {
+    let mut bundle = stamped(attestation()).json();
+    let second = attestation_v2().json()["verificationMaterial"]["tlogEntries"][0].take();
+    Set("/verificationMaterial/tlogEntries/-", second).apply(&mut bundle);
+    bundle
+}
+
+fn below(of: Service, found: usize, needed: usize) -> Result<usize, BundleError> {
+    Err(BundleError::BelowThreshold { of, found, needed })
+}
+
+#[test]
+fn thresholds_count_different_logs_and_authorities() {
+    use Service::{CertificateLogs, Times, TransparencyLogs};
+    const ENTRIES: &str = "/verificationMaterial/tlogEntries";
+    const STAMPS: &str = "/verificationMaterial/timestampVerificationData/rfc3161Timestamps";
+    let root_below = |of, found, needed| Err(BundleError::RootBelowThreshold { of, found, needed });
+    let logs = |count| Thresholds { transparency_logs: Some(count), ..NONE };
+    let times = |count| Thresholds { timestamps: Some(count), ..NONE };
+    let certificate_logs = |count| Thresholds { certificate_logs: Some(count), ..NONE };
+    let same = |text: &str| json!(text);
+    let first_log = same("https://log.example.com");
+    for (name, thresholds, of_bundle, of_root, expected) in [
+        ("nothing", NONE, vec![], vec![], Ok(2)),
+        ("one log", logs(1), vec![], vec![], Ok(2)),
+        ("two logs", logs(2), vec![], vec![], Ok(2)),
+        ("more than there are", logs(3), vec![], vec![], root_below(TransparencyLogs, 2, 3)),
+        ("one log twice", logs(2), vec![Repeat(ENTRIES, 2)], vec![], below(TransparencyLogs, 1, 2)),
+        ("no entry", logs(2), vec![Repeat(ENTRIES, 0)], vec![], Err(BundleError::NoEntry)),
+        ("one address", logs(2), vec![], vec![Set("/tlogs/1/baseUrl", first_log)], root_below(TransparencyLogs, 1, 2)),
+        (
+            "one operator",
+            logs(2),
+            vec![],
+            vec![Set("/tlogs/0/operator", same("a")), Set("/tlogs/1/operator", same("a"))],
+            root_below(TransparencyLogs, 1, 2),
+        ),
+        (
+            "two operators",
+            logs(2),
+            vec![],
+            vec![Set("/tlogs/0/operator", same("a")), Set("/tlogs/1/operator", same("b"))],
+            Ok(2),
+        ),
+        ("a root without logs", logs(1), vec![], vec![Repeat("/tlogs", 0)], root_below(TransparencyLogs, 0, 1)),
+        ("a promise and a timestamp", times(2), vec![], vec![], Ok(2)),
+        ("an entry is no time", times(3), vec![], vec![], below(Times, 2, 3)),
+        ("a timestamp twice", times(3), vec![Repeat(STAMPS, 2)], vec![], below(Times, 2, 3)),
+        ("a promise twice", times(2), vec![Repeat(ENTRIES, 2), Repeat(STAMPS, 0)], vec![], below(Times, 1, 2)),
+        ("a promise", times(1), vec![Repeat(STAMPS, 0)], vec![], Ok(1)),
+        (
+            "no time",
+            times(2),
+            vec![Repeat(STAMPS, 0), Remove("entry/inclusionPromise")],
+            vec![],
+            Err(BundleError::NoTime),
+        ),
+        ("more times than there are", times(4), vec![], vec![], root_below(Times, 3, 4)),
+        ("one certificate log", certificate_logs(1), vec![], vec![], Ok(2)),
+        ("two certificate logs", certificate_logs(2), vec![], vec![], root_below(CertificateLogs, 1, 2)),
+        (
+            "a root without certificate logs",
+            certificate_logs(1),
+            vec![],
+            vec![Repeat("/ctlogs", 0)],
+            root_below(CertificateLogs, 0, 1),
+        ),
+    ] {
+        let (mut bundle, mut root) = (in_both_logs(), trust_root());
+        of_bundle.iter().for_each(|spoil: &Spoil| spoil.apply(&mut bundle));
+        of_root.iter().for_each(|spoil: &Spoil| spoil.apply(&mut root));
+        let root = read_root(&root).with_thresholds(thresholds);
+        let verified = Bundle::read(&bundle).unwrap().verify_by_root(&root, &digest_of(ARTIFACT));
+        assert_eq!(verified.map(|signed| signed.times.len()), expected, "{name}");
+    }
+}
+
+#[test]
+fn thresholds_count_different_certificate_logs() {
+    let of = Service::CertificateLogs;
+    let mut root = trust_root();
+    let mut second = root["ctlogs"][0].clone();
+    let key = key_info(SECOND_CERTIFICATE_LOG);
+    second["baseUrl"] = json!("https://log2.example.com");
+    second["logId"]["keyId"] = json!(base64(Sha256::digest(&key)));
+    second["publicKey"]["rawBytes"] = json!(base64(key));
+    Set("/ctlogs/-", second).apply(&mut root);
+    let [first, second, forged] = [CERTIFICATE_LOG, SECOND_CERTIFICATE_LOG, OTHER].map(|log| (log, ROOT, NOON.0, ""));
+    for (promises, needed, expected) in [
+        (vec![first], None, Ok(1)),
+        (vec![first, second], Some(2), Ok(1)),
+        (vec![forged, second, first], Some(2), Ok(1)),
+        (vec![first], Some(2), below(of, 1, 2)),
+        (vec![first, first], Some(2), below(of, 1, 2)),
+        (vec![second, forged], Some(2), below(of, 1, 2)),
+        (vec![forged], Some(2), Err(BundleError::CertificateLog(SctError::Signature))),
+        (vec![], Some(2), Err(BundleError::CertificateLog(SctError::None))),
+    ] {
+        let root = read_root(&root).with_thresholds(Thresholds { certificate_logs: needed, ..NONE });
+        let bundle = Draft { promises: promises.clone(), ..attestation() }.json();
+        let verified = Bundle::read(&bundle).unwrap().verify_by_root(&root, &digest_of(ARTIFACT));
+        assert_eq!(verified.map(|signed| signed.times.len()), expected, "{promises:?}");
+    }
+}
+
+/// Signatures by a key need no time, unless a threshold asks for one.
+#[test]
+fn thresholds_hold_for_keys_too() {
+    let signer = key(&p256_pem(SIGNER));
+    let of = |draft: Draft, thresholds| {
+        let root = read_root(&trust_root()).with_thresholds(thresholds);
+        let verified = Bundle::read(&draft.json()).unwrap().verify_by_key(&signer, Some(&root), &digest_of(ARTIFACT));
+        verified.map(|signed| signed.times.len())
+    };
+    let unstamped = || Draft { certificate: None, timestamp: Some(b"other".to_vec()), ..attestation_v2() };
+    assert_eq!(of(unstamped(), NONE), Ok(0));
+    let timed = Thresholds { timestamps: Some(1), ..NONE };
+    assert_eq!(of(unstamped(), timed), Err(BundleError::Timestamp(TimestampError::OtherMessage)));
+    assert_eq!(of(by_key(), timed), Ok(1));
+    assert_eq!(of(by_key(), Thresholds { transparency_logs: Some(2), ..NONE }), below(Service::TransparencyLogs, 1, 2));
+    // Their certificate is none, so no log has it.
+    assert_eq!(of(by_key(), Thresholds { certificate_logs: Some(2), ..NONE }), Ok(1));
+}
+
+/// Rekor v2 promises no time: the log must be trusted at the times that others prove, wherever their proof stands.
+#[test]
+fn an_entry_without_a_time_counts_at_the_times_of_others() {
+    let mut root = trust_root();
+    Set("/tlogs/1/publicKey/validFor/end", json!(NOON.to_string())).apply(&mut root);
+    let root = read_root(&root);
+    let mut bundle = in_both_logs();
+    for _ in 0..2 {
+        let verified = Bundle::read(&bundle).unwrap().verify_by_root(&root, &digest_of(ARTIFACT));
+        assert_eq!(verified, Err(BundleError::Entry(EntryError::LogNotValid(Timestamp(NOON.0 + 1)))));
+        bundle["verificationMaterial"]["tlogEntries"].as_array_mut().unwrap().reverse();
     }
 }
 
@@ -854,6 +1002,14 @@ fn errors_say_what_to_do() {
         (
             BundleError::OtherArtifact(vec!["sha256:a".to_owned(), "sha256:b".to_owned()]).to_string(),
             "the bundle is about `sha256:a`, `sha256:b`, not about this image; sign this image",
+        ),
+        (
+            BundleError::BelowThreshold { of: Service::TransparencyLogs, found: 1, needed: 2 }.to_string(),
+            "of the trust root's transparency logs, `1` vouches for the signature, and `2` different ones must; sign with more of them",
+        ),
+        (
+            BundleError::RootBelowThreshold { of: Service::Times, found: 1, needed: 2 }.to_string(),
+            "the trust root has `1` of the `2` different timestamp authorities and logs that promise a time that must vouch for a signature; add others to the trust root, or ask for fewer",
         ),
         (BundleError::Count("hashes", 65).to_string(), "the bundle has `65` of `hashes`; keep at most 64"),
         (

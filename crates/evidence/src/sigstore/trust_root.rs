@@ -33,6 +33,21 @@ pub struct TrustRoot {
     /// Who certifies signers: Fulcio.
     pub(super) certificate_authorities: Vec<CertificateAuthority>,
     pub(super) timestamp_authorities: Vec<timestamp::Authority>,
+    pub(super) thresholds: Thresholds,
+}
+
+/// How many independent services must vouch for a signature ([client specification, section 4.6][spec]). Services are independent if
+/// the trust root names different operators of them, or no operators and different addresses.
+///
+/// [spec]: https://github.com/sigstore/architecture-docs/blob/main/client-spec.md
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thresholds {
+    /// How many logs must have an entry of the signature. Without it: one, if the trust root names logs.
+    pub transparency_logs: Option<usize>,
+    /// How many logs and timestamp authorities must prove when it was signed. Without it: one, or none for signatures by a key.
+    pub timestamps: Option<usize>,
+    /// How many logs must have promised to have the certificate. Without it: one, if the trust root names such logs.
+    pub certificate_logs: Option<usize>,
 }
 
 /// A log, whose key signs what it promises and how large it is.
@@ -44,6 +59,8 @@ pub(super) struct Log {
     pub(super) checkpoint_id: Vec<u8>,
     pub(super) key: PublicKey,
     pub(super) validity: Validity,
+    /// Who runs it, or else its address.
+    pub(super) operator: String,
 }
 
 /// An authority that certifies signers.
@@ -100,6 +117,7 @@ impl TrustRoot {
                 Ok(CertificateAuthority { certificates, validity })
             })?,
             timestamp_authorities: each("timestampAuthorities", document.timestamp_authorities, |authority| {
+                let operator = operator(&authority.operator, &authority.uri);
                 let (certificates, validity) = authority.read()?;
                 Ok(timestamp::Authority {
                     // The signer may stand first. Otherwise timestamps bring it.
@@ -108,9 +126,17 @@ impl TrustRoot {
                     roots: certificates,
                     valid_from: validity.from,
                     valid_until: validity.until,
+                    operator,
                 })
             })?,
+            thresholds: Thresholds::default(),
         })
+    }
+
+    /// The same with other thresholds. A root that names too few services for them verifies nothing.
+    #[must_use]
+    pub fn with_thresholds(self, thresholds: Thresholds) -> Self {
+        Self { thresholds, ..self }
     }
 }
 
@@ -137,6 +163,8 @@ struct LogInstance {
     public_key: Key,
     log_id: LogId,
     checkpoint_key_id: Option<LogId>,
+    #[serde(default)]
+    operator: String,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +188,8 @@ struct Authority {
     uri: String,
     cert_chain: Chain,
     valid_for: Option<Range>,
+    #[serde(default)]
+    operator: String,
 }
 
 #[derive(Deserialize)]
@@ -199,7 +229,13 @@ fn log(instance: LogInstance) -> Result<Log, TrustRootError> {
         id,
         key: key.map_err(|error| TrustRootError::Key(name(), error))?,
         validity,
+        operator: operator(&instance.operator, &instance.base_url),
     })
+}
+
+/// Documents of version 0.1 name no operators.
+fn operator(operator: &str, address: &str) -> String {
+    if operator.is_empty() { address.to_owned() } else { operator.to_owned() }
 }
 
 impl Authority {

@@ -192,7 +192,9 @@ impl Draft {
 #[test]
 fn what_a_token_may_have() {
     let authorities = [trusting(root().made())];
-    let named = Authority { leaf: Some(stamper().made()), ..trusting(root().made()) };
+    let operator = || "time.example.com".to_owned();
+    let authorities = authorities.map(|own| Authority { operator: operator(), ..own });
+    let named = Authority { leaf: Some(stamper().made()), ..authorities[0].clone() };
     let stamp = |earlier: i64, later: i64| {
         let second = |offset: i64| Timestamp(NOON.0 + offset);
         Ok(Stamp {
@@ -200,6 +202,7 @@ fn what_a_token_may_have() {
             earliest: second(-earlier),
             latest: second(later),
             chain: vec![stamper().made(), root().made()],
+            operator: operator(),
         })
     };
     let accuracy = |parts: &[Vec<u8>]| sequence(parts);

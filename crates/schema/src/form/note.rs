@@ -46,7 +46,7 @@ pub const EXAMPLES: [(&str, &str); 19] = [
     ),
     (
         "evidence",
-        "evidence: {fromCluster: true, maxAge: 7d, trustRoot: {configMapRef: {namespace: security, name: cosign}}, revoked: [\"5f:3a:91:0c\"]}",
+        "evidence: {fromCluster: true, maxAge: 7d, trustRoot: {configMapRef: {namespace: security, name: cosign}}, revoked: [\"5f:3a:91:0c\"], revokedFrom: {configMap: {namespace: security, name: revoked}, maxAge: 24h}, thresholds: {transparencyLogs: 2}}",
     ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (

@@ -187,6 +187,14 @@ fn a_list_of_what_is_exploited_that_may_have_any_age() {
 }
 
 #[test]
+fn a_list_of_revoked_certificates_that_may_have_any_age() {
+    let list = |max_age: Value| json!({"evidence": {"revokedFrom": {"configMap": {"namespace": "here", "name": "revoked"}, "maxAge": max_age}}});
+    let ageless = "evidence.revokedFrom.maxAge: not set, so that a certificate which is revoked after the last refresh goes on counting; say how old the list may be, like `24h`";
+    check(&list(json!(null)), &[("any-age", ageless)]);
+    check(&list(json!("24h")), &[]);
+}
+
+#[test]
 fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
     let unread = "reports.sboms: nothing asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
     check(&json!({"reports": {"sboms": [{"sbomscanner": {}}]}}), &[("redundant", unread)]);

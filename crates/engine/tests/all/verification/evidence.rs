@@ -567,3 +567,177 @@ fn revoked_certificates_do_not_count() {
     assert_eq!(response["accepted"], false);
     assert!(response["message"].as_str().unwrap().contains("revoked"), "{response}");
 }
+
+/// The SHA-256 of the certificate that signed an envelope in JWS.
+fn fingerprint(envelope: &Value) -> String {
+    sha256(&BASE64_STANDARD.decode(envelope["header"]["x5c"][0].as_str().unwrap()).unwrap())
+}
+
+/// A ConfigMap with revoked certificates, as `revokedFrom` names it.
+fn list(text: &str, refreshed: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"revoked": text},
+        "metadata": {"namespace": "security", "name": "notation", "annotations": {"image-admission/refreshed-at": refreshed}}})
+}
+
+/// Settings whose list is at most a day old.
+fn revoked_from(settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    settings["evidence"]["revokedFrom"] =
+        json!({"configMap": {"namespace": "security", "name": "notation"}, "maxAge": "24h"});
+    settings
+}
+
+/// How often the cluster was asked.
+fn asked_of_cluster(host: &StubHost) -> usize {
+    host.calls().iter().filter(|call| call.operation == "get_resource").count()
+}
+
+#[test]
+fn a_list_in_the_cluster_revokes_beside_the_settings() {
+    let digest = image();
+    let notary = entry("notation-jws-p256.json");
+    let leaf = fingerprint(&configuration(&notary).1);
+    let settings = revoked_from(&settings(&policy(&notary, attestor(&notary))));
+    let host = |text: &str| registry(&digest, &[configuration(&notary)]).object(list(text, &json!(now().to_string())));
+    for (inline, text, counts) in [
+        (json!(null), "01:02:03\n", true),
+        (json!(null), "# nobody yet\ncount: 0\n", true),
+        (json!(null), &format!("01:02:03\n{leaf} # stolen\n"), false),
+        (json!(["01:02:03"]), &leaf, false),
+        (json!([leaf]), "01:02:03\n", false),
+    ] {
+        let mut settings = settings.clone();
+        settings["evidence"]["revoked"] = inline;
+        let response = decide(&settings, &host(text));
+        assert_eq!(response["accepted"], counts, "{text}: {response}");
+        assert_eq!(response["message"].to_string().contains("is revoked; "), !counts, "{response}");
+    }
+}
+
+/// A list that can't be used clears nobody, and only the cluster's outage is one.
+#[test]
+fn a_list_that_cannot_be_used_lets_no_signature_count() {
+    let digest = image();
+    let notary = entry("notation-jws-p256.json");
+    let strict = revoked_from(&settings(&policy(&notary, attestor(&notary))));
+    let mut ignoring = strict.clone();
+    ignoring["imageVerification"][0]["failurePolicy"] = json!("Ignore");
+    ignoring["registries"] = json!(["ghcr.io"]);
+    let own = || registry(&digest, &[configuration(&notary)]);
+    let at = |hours: i64| json!(Timestamp(now().0 - hours * 3_600).to_string());
+    let with = |text: &str, refreshed: Value| own().object(list(text, &refreshed));
+    let mut keyless = list("01", &at(0));
+    keyless["data"] = json!({"other": "01"});
+    let mut unannotated = list("01", &at(0));
+    unannotated["metadata"].as_object_mut().unwrap().remove("annotations");
+    let mut other = list("01", &at(0));
+    other["metadata"]["name"] = json!("other");
+    assert_eq!(decide(&strict, &with("01", at(24)))["accepted"], true);
+    let place = "the key `revoked` of ConfigMap security/notation";
+    for (host, is_outage, why) in [
+        (own(), false, format!("{place} can't be read: ")),
+        (own().object(keyless), false, format!("{place} is not there")),
+        (
+            own().answer_with(move |call| (call.operation == "get_resource").then(|| Ok(other.clone()))),
+            false,
+            "the host gave another object".to_owned(),
+        ),
+        (own().fails("get_resource", "timeout"), true, format!("{place} can't be read: ")),
+        (with("01\nCN=team", at(0)), false, "can't be used: `CN=team` is neither a serial number nor".to_owned()),
+        (with("count: 2\n01", at(0)), false, "can't be used: its `count` says 2, but it lists 1".to_owned()),
+        (with("", at(0)), false, "can't be used: it names no certificate".to_owned()),
+        (with(&"01\n".repeat(10_001), at(0)), false, "can't be used: it names more than 10000 certificates".to_owned()),
+        (
+            with("01", at(25)),
+            false,
+            format!("can't be used: it is of {}, and `maxAge` is 24h", at(25).as_str().unwrap()),
+        ),
+        (with("01", at(-1)), false, "which is still to come, and `maxAge` is 24h".to_owned()),
+        (
+            with("01", json!("today")),
+            false,
+            "nothing says how old it is, and `maxAge` is 24h: annotate it with `image-admission/refreshed-at`"
+                .to_owned(),
+        ),
+        (own().object(unannotated), false, "nothing says how old it is".to_owned()),
+    ] {
+        let response = decide(&strict, &host);
+        assert_eq!(response["accepted"], false, "{why}: {response}");
+        let message = response["message"].as_str().unwrap();
+        assert!(message.contains(&why), "{why}\n{message}");
+        assert_eq!(decide(&ignoring, &host)["accepted"], is_outage, "{why} is ignored");
+    }
+    // Without `maxAge` a list may have any age.
+    let mut ageless = strict.clone();
+    ageless["evidence"]["revokedFrom"].as_object_mut().unwrap().remove("maxAge");
+    assert_eq!(decide(&ageless, &with("01", json!("today")))["accepted"], true);
+}
+
+/// Only a signature that counts otherwise needs the list, and a request asks once.
+#[test]
+fn the_list_is_asked_for_once_and_where_it_matters() {
+    let digest = image();
+    let notary = entry("notation-jws-p256.json");
+    let by_key = entry("sign-p256.json");
+    let mut other = attestor(&notary);
+    other["notary"]["certs"] = json!(made("notary-other-ca.pem"));
+    let text = format!("{}\n", fingerprint(&configuration(&notary).1));
+    for (what, entry, attestor, pieces, asked) in [
+        ("a bundle", &by_key, attestor(&by_key), 1, 0),
+        ("an attestor of another authority", &notary, other, 1, 0),
+        ("a revoked signature", &notary, attestor(&notary), 1, 1),
+        ("revoked signatures", &notary, attestor(&notary), 3, 1),
+    ] {
+        let settings = revoked_from(&settings(&policy(entry, attestor)));
+        let host =
+            registry(&digest, &vec![configuration(entry); pieces]).object(list(&text, &json!(now().to_string())));
+        decide(&settings, &host);
+        assert_eq!(asked_of_cluster(&host), asked, "{what}");
+    }
+}
+
+/// As many independent logs and authorities must vouch for a bundle as the settings say.
+#[test]
+fn thresholds_of_evidence_hold() {
+    let digest = image();
+    for (file, thresholds, why) in [
+        ("workflow-sign.json", json!({"transparencyLogs": 1, "timestamps": 1, "certificateLogs": 1}), None),
+        ("workflow-attest-logged1-timestamped.json", json!({"timestamps": 2}), None),
+        (
+            "workflow-sign.json",
+            json!({"timestamps": 2}),
+            Some("`1` vouches for the signature, and `2` different ones must"),
+        ),
+        (
+            "workflow-sign.json",
+            json!({"transparencyLogs": 2}),
+            Some("of the trust root's transparency logs, `1` vouches for the signature, and `2` different ones must"),
+        ),
+        (
+            "workflow-sign.json",
+            json!({"certificateLogs": 2}),
+            Some("the trust root has `1` of the `2` different certificate logs that must vouch for a signature"),
+        ),
+        (
+            "sign-p256-logged.json",
+            json!({"transparencyLogs": 2}),
+            Some("of the trust root's transparency logs, `1` vouches"),
+        ),
+        ("keyless-timestamped.json", json!({}), None),
+        (
+            "keyless-timestamped.json",
+            json!({"transparencyLogs": 1}),
+            Some("the trust root has `0` of the `1` different transparency logs that must vouch for a signature"),
+        ),
+        // Nothing is looked up in a log for a key without a trust root.
+        ("sign-p256.json", json!({"transparencyLogs": 2, "timestamps": 2}), None),
+    ] {
+        let entry = entry(file);
+        let mut settings = settings(&policy(&entry, attestor(&entry)));
+        settings["evidence"] = json!({"thresholds": thresholds});
+        assert_eq!(problems(&settings), [""; 0], "{file}");
+        let response = decide(&settings, &registry(&digest, &[configuration(&entry)]));
+        assert_eq!(response["accepted"], why.is_none(), "{file} {thresholds}: {response}");
+        assert!(response["message"].as_str().unwrap_or_default().contains(why.unwrap_or_default()), "{response}");
+    }
+}

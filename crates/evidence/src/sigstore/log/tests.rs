@@ -98,6 +98,7 @@ fn log() -> Log {
         checkpoint_id: [&HINT[..], b"and more"].concat(),
         key: key(&ed25519_pem(1)),
         validity: always,
+        operator: String::new(),
     }
 }
 
