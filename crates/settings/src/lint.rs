@@ -9,9 +9,9 @@ pub use namespaced::lint_namespaced_rules;
 
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
-    Artifact, AttachedArtifacts, Attestation, AttestationKind, CustomPolicy, Effect, Exemption, FailureFallback, Glob,
-    Identity, ImageMatching, NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, ReportSource,
-    SbomSource, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    Attestation, AttestationKind, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity, ImageMatching,
+    NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, ReportSource, SbomSource, ScanAction,
+    Settings, UNSAID_REASON, VerificationPolicy,
 };
 use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageReference, canonical_host};
@@ -1134,12 +1134,12 @@ impl Settings {
         !self.scans_nothing() || !self.verification.is_empty() || in_rego
     }
 
-    /// Whether hosts are asked who signed something.
+    /// Whether anything must be signed.
     pub fn has_attestors(&self) -> bool {
-        // No host verifies statements.
-        let is_verified =
-            |own: &AttachedArtifacts| !own.allow_unsigned && !matches!(own.artifact, Artifact::Statement(_));
-        self.reports.attached().any(|(_, own)| is_verified(own))
+        let sources = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
+        sources.chain(sboms).any(|artifacts| !artifacts.allow_unsigned)
+            || !self.reports.vex.is_empty()
             || self.verification.iter().any(|policy| !policy.attestors.is_empty())
     }
 
