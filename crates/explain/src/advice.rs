@@ -224,7 +224,7 @@ impl fmt::Display for Advice {
                 let image = cut(image, 300);
                 return write!(
                     f,
-                    "have it attested by {} (`cosign attest --type … --predicate … {image}`), \
+                    "have the document attested by {} (`cosign attest --type … --predicate … {image}`), \
                      and run `image-admission attach {image}`, which makes attestations readable",
                     AskedFor(asked_for)
                 );
