@@ -115,7 +115,7 @@ table() {
 
 @test "an attestation that cosign wrote as a bundle is named, with the way out" {
     ask cosign3-attest team "intoto: {type: '$SLSA'}"
-    says "but something in layers, which hosts don't hand out: \`image-admission attach\` makes it readable"
+    says "it is a layer, which hosts don't hand out: \`image-admission attach $REGISTRY/forms/cosign3-attest@$(digest forms/cosign3-attest:1.0)\` makes it readable"
     ask cosign3-download-oras team "intoto: {type: '$SLSA'}, tagSuffix: slsa" " && payload(i, attestations.it).predicate.runDetails.builder.id == 'https://ci.example'"
     says ""
     ask cosign3-download-oras other "intoto: {type: '$SLSA'}, tagSuffix: slsa"

@@ -35,17 +35,17 @@ pub enum Advice {
     SatisfyScanner,
     /// Its operating system is past its end of life.
     UpgradeSystem,
-    /// Have an image signed.
-    SignImage {
+    /// Have an image, or a document beside it, signed.
+    Sign {
         /// `repository@digest`
         artifact: String,
         /// By whom.
         asked_for: Vec<Attestor>,
     },
-    /// Have a document signed, in the form that hosts verify.
-    Sign {
-        /// `repository@digest`
-        artifact: String,
+    /// Have a report, an SBOM or a VEX document attested.
+    AttestDocument {
+        /// The image, `repository@digest`.
+        image: String,
         /// By whom.
         asked_for: Vec<Attestor>,
     },
@@ -84,6 +84,8 @@ pub enum Advice {
     MakeSbom,
     /// Have it scanned.
     Scan,
+    /// Have it scanned, and the report attested as a predicate of this type.
+    ScanAndAttest(String),
     /// Have it scanned again: its report is too old, or can't be read.
     ScanAgain,
     /// Have it scanned for the platform that would run.
@@ -218,10 +220,16 @@ impl fmt::Display for Advice {
             Self::UpgradeSystem => {
                 "build it on a release of the operating system that is still maintained, push it, and have it scanned again"
             }
-            Self::Sign { artifact, asked_for } => {
-                return write!(f, "have {} signed by {}", cut(artifact, 300), AskedFor(asked_for));
+            Self::AttestDocument { image, asked_for } => {
+                let image = cut(image, 300);
+                return write!(
+                    f,
+                    "have the document attested by {} (`cosign attest --type … --predicate … {image}`), \
+                     and run `image-admission attach {image}`, which makes attestations readable",
+                    AskedFor(asked_for)
+                );
             }
-            Self::SignImage { artifact, asked_for } => {
+            Self::Sign { artifact, asked_for } => {
                 let artifact = cut(artifact, 300);
                 return write!(
                     f,
@@ -256,6 +264,14 @@ impl fmt::Display for Advice {
             Self::Wait => "wait for the scan, and apply it again",
             Self::ForPods(advice) => return for_pods(advice, f),
             Self::Scan => "have it scanned, and apply it again when its report is there",
+            Self::ScanAndAttest(predicate_type) => {
+                let predicate_type = cut(predicate_type, MAX_NAME_LENGTH);
+                return write!(
+                    f,
+                    "have it scanned and the report attested (`cosign attest --type {predicate_type} --predicate …`), \
+                     and run `image-admission attach`, which makes attestations readable"
+                );
+            }
             Self::ReplacePackages(names) => {
                 return write!(
                     f,

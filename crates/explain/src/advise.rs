@@ -6,10 +6,13 @@ use image_admission_host::{HostFailure, NOBODY_TO_ASK, Refusal, Untrusted};
 use image_admission_judgement::reason::{
     Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage, LicenseFault,
     LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused,
-    UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified,
+    UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified, Whereabouts,
 };
 use image_admission_judgement::report::{PlatformReport, ScanReport};
 use image_admission_settings::Settings;
+
+/// How a document is called that should be an attestation, before `repository@digest` of its image.
+const ATTESTATION_OF: &str = "the attestation of ";
 
 /// What to do about an image that its reports reject.
 pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advice> {
@@ -64,10 +67,7 @@ pub(super) fn about_verification(outcome: &VerificationOutcome) -> Vec<Advice> {
 
 fn about_unverified(unverified: &Unverified) -> Advice {
     match unverified {
-        Unverified::Image { artifact, unsigned, .. } => match about_unsigned(artifact, unsigned) {
-            Advice::Sign { artifact, asked_for } => Advice::SignImage { artifact, asked_for },
-            other => other,
-        },
+        Unverified::Image { artifact, unsigned, .. } => about_unsigned(artifact, unsigned),
         Unverified::Attestation(why) => Advice::Attest(why.clone()),
     }
 }
@@ -80,7 +80,10 @@ fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
     match unsigned.why {
         Untrusted::CertificateExpired => Advice::RenewCertificate(asked_for),
         Untrusted::Unsigned | Untrusted::SignedByOthers | Untrusted::NoneOfThisDigest | Untrusted::Unsaid => {
-            Advice::Sign { artifact: artifact.to_owned(), asked_for }
+            match artifact.strip_prefix(ATTESTATION_OF) {
+                Some(image) => Advice::AttestDocument { image: image.to_owned(), asked_for },
+                None => Advice::Sign { artifact: artifact.to_owned(), asked_for },
+            }
         }
     }
 }
@@ -166,7 +169,11 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
             Advice::StartScanJob { registry: registry.clone(), is_left_out: false }
         }
         Decisive::Pending(_) => Advice::Wait,
-        Decisive::NotScanned(NotScanned::OnlyWhatOneWorkloadUses) | Decisive::Nothing(_) => Advice::Scan,
+        Decisive::Nothing(places) => match places.as_slice() {
+            [Whereabouts::Statement { predicate_type, .. }] => Advice::ScanAndAttest(predicate_type.clone()),
+            _ => Advice::Scan,
+        },
+        Decisive::NotScanned(NotScanned::OnlyWhatOneWorkloadUses) => Advice::Scan,
         Decisive::Failed(_) => Advice::RepairScan,
         Decisive::LookUpFailed(LookUpFailure::Host(failure)) => about_failure(failure),
         Decisive::LookUpFailed(LookUpFailure::List(_)) => Advice::RepairLookUp,

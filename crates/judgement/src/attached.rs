@@ -181,7 +181,11 @@ impl<'a> Attachments<'a> {
                 for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
                     match self.statement(piece, digest, predicate_type) {
                         Ok(Ok(trusted)) => found.push(Found::Trusted(trusted)),
-                        Ok(Err(why)) => reasons.extend(why),
+                        Ok(Err(more)) => more.into_iter().for_each(|why| {
+                            if !reasons.contains(&why) {
+                                reasons.push(why);
+                            }
+                        }),
                         Err(failure) => found.push(Found::Failure(failure)),
                     }
                 }

@@ -249,7 +249,7 @@ fn collect_nested(schema: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// The path of a setting that is another one under a second name, or in a second place.
 fn normal(path: &str) -> String {
-    const SAME: [(&str, &str); 18] = [
+    const SAME: [(&str, &str); 20] = [
         ("policies.", "scanPolicies."),
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
@@ -258,6 +258,8 @@ fn normal(path: &str) -> String {
         ("reports.sboms[].sbomscanner.", "reports.sources[].sbomscanner."),
         ("reports.sboms[].trivyOperator.", "reports.sources[].trivyOperator."),
         ("reports.sboms[].registry.", "reports.sources[].registry."),
+        ("reports.sboms[].attestation.", "reports.sources[].attestation."),
+        ("reports.sources[].attestation.attestors[].", "imageVerification[].attestors[]."),
         ("reports.sources[].registry.attestors[].", "imageVerification[].attestors[]."),
         ("reports.vex[].attestors[].", "imageVerification[].attestors[]."),
         ("acceptance.byNamespace.*.maxSeverity.", "acceptance.maxSeverity."),

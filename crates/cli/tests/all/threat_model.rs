@@ -77,7 +77,7 @@ fn problem(file: &str, test: &str) -> Option<String> {
     let found = FOLDERS.iter().find_map(|folder| fs::read_to_string(root().join(folder).join(file)).ok());
     let Some(text) = found else { return Some(format!("there is no file `{file}`")) };
     let is_there = if file.ends_with(".yaml") {
-        text.lines().any(|line| line.strip_prefix("- name: ") == Some(test))
+        text.lines().any(|line| line.trim_start().strip_prefix("- name: ") == Some(test))
     } else {
         let definition =
             Regex::new(&format!(r"#\[test\]\n(?:\s*#\[[^\n]*\n)*\s*fn {}\(", regex::escape(test))).unwrap();
