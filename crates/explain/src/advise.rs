@@ -4,15 +4,12 @@ use super::{Advice, PackageUpdate};
 use image_admission_engine::{VerificationFailure, VerificationOutcome};
 use image_admission_host::{HostFailure, NOBODY_TO_ASK, Refusal, Untrusted};
 use image_admission_judgement::reason::{
-    Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage, LicenseFault,
-    LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused,
-    UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified, Whereabouts,
+    ATTESTATION_OF, Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage,
+    LicenseFault, LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason,
+    Unexcused, UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified, Whereabouts,
 };
 use image_admission_judgement::report::{PlatformReport, ScanReport};
 use image_admission_settings::Settings;
-
-/// How a document is called that should be an attestation, before `repository@digest` of its image.
-const ATTESTATION_OF: &str = "the attestation of ";
 
 /// What to do about an image that its reports reject.
 pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advice> {

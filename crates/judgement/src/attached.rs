@@ -5,7 +5,7 @@
 //! somebody whom the settings name. The reader must check that an artifact is about this image: one that is copied from another
 //! image verifies as well. A statement is about the digest that it was looked for.
 
-use crate::reason::Unsigned;
+use crate::reason::{ATTESTATION_OF, Unsigned};
 use image_admission_attestors::referrers::artifacts_beside;
 use image_admission_attestors::{Asked, Failure, Piece, Refused, Verdict, Verifier};
 use image_admission_host::{Document, Host, HostFailure};
@@ -202,7 +202,7 @@ impl<'a> Attachments<'a> {
             hold(beside.map_err(not_looked_up));
         }
         if found.is_empty() && !reasons.is_empty() {
-            let at = format!("the attestation of {}", repository.at(digest));
+            let at = [ATTESTATION_OF, &repository.at(digest)].concat();
             found.push(Found::Unsigned(at, Unsigned::by_evidence(reasons, self.settings.attestors.clone())));
         }
         found

@@ -37,6 +37,6 @@ pub use status::{ReportState, ScanStatus};
 pub use unreadable::{UnreadableReport, Untold};
 pub use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 pub use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
-pub use unsigned::{AskedFor, Beside, Unsigned, Unverified};
+pub use unsigned::{ATTESTATION_OF, AskedFor, Beside, Unsigned, Unverified};
 pub use vex::{UnusableVex, UnusedVex, UsedVex, VexSaid};
 pub use warning::{ExemptedBy, GateWarning, ImageWarning, UsedExemption, Warned};

@@ -20,6 +20,9 @@ const MAX_REASON_LENGTH: usize = 400;
 const NOWHERE: &str =
     "not signed in a form that can be read (after `cosign sign` or `notation sign`, run `image-admission attach`)";
 
+/// What messages call a document that should be an attestation, before `repository@digest` of its image.
+pub const ATTESTATION_OF: &str = "the attestation of ";
+
 /// What a policy of `imageVerification` requires and lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unverified {
