@@ -623,7 +623,8 @@ def add_evidence(world, push, names, images):
         for (own, manifest), (document, _) in zip(artifacts, documents):
             images[f"{REGISTRY}/{repo}@{own}"] = {"digest": own, "manifest": manifest, "config": json.loads(document)}
         images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}"] = {"digest": index[0], "manifest": index[1]}
-        names[f"evidence of {repo}:1.0"] = f"{REGISTRY}/{repo}@{artifacts[0][0]}"
+        for number, (own, _) in enumerate(artifacts):
+            names[f"evidence of {repo}:1.0" if number == 0 else f"evidence {number} of {repo}:1.0"] = f"{REGISTRY}/{repo}@{own}"
 
     def in_object(file, kind):
         return kind, made(file).strip() if kind == COSE else base64.b64encode(made(file).encode()).decode()
@@ -638,7 +639,7 @@ def add_evidence(world, push, names, images):
         attach(repo, digest, piece)
         world.add_evidence(digest, in_object(*piece))
         names[f"object of {repo}:1.0"] = f"ImageEvidence {digest.replace(':', '-')}"
-    # Reports, SBOMs and VEX documents that are attested, the first of which the cases name.
+    # Reports, SBOMs and VEX documents that are attested.
     dirty, clean, sbom, clears, counts = (
         (file, BUNDLE) for file in ("report-vuln-trivy.json", "report-vuln-trivy-clean.json", "sbom-cyclonedx.json", "vex-openvex.json", "vex-affected.json"))
     for what, beside in {"clean": (clean, sbom), "dirty": (dirty,), "cleared": (dirty, clears), "counted": (dirty, clears, counts), "affected": (counts,),

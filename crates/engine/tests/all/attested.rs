@@ -160,6 +160,26 @@ fn attested_reports_are_judged_wherever_they_are() {
     assert!(!both.accepted && both.message.contains("CVE-2025-0001"), "{}", both.message);
 }
 
+/// The settings may name another repository for statements.
+#[test]
+fn attestations_may_be_in_another_repository() {
+    let mut settings = reports();
+    settings["reports"]["sources"][0]["attestation"]["repository"] = json!("ghcr.io/security/attestations");
+    let place = format!("ghcr.io/security/attestations@{}", image());
+    let host =
+        |elsewhere: &str, beside: &str| keep_beside(places(&[], &[beside]), &place, "evidence", &pieces(&[elsewhere]));
+    let clean = ask(&settings, &host(CLEAN, DIRTY));
+    assert!(clean.accepted, "{}", clean.message);
+    let dirty = ask(&settings, &host(DIRTY, CLEAN));
+    assert!(!dirty.accepted && dirty.message.contains("ghcr.io/security/attestations@"), "{}", dirty.message);
+    let none = ask(&settings, &places(&[], &[CLEAN]));
+    assert!(
+        none.message.contains("no scan report yet in ghcr.io/security/attestations, among its attestations of type "),
+        "{}",
+        none.message
+    );
+}
+
 /// Identities attest by a trust root: an address, a workflow, a workflow that its certificate describes, one of the cluster.
 #[test]
 fn identities_attest_reports_by_a_trust_root() {
@@ -523,7 +543,12 @@ fn statements_are_about_a_platform_or_about_the_index() {
             let (media_type, document) = envelope(VULN, &[digest], predicate);
             let data = BASE64_STANDARD.encode(document.to_string());
             objects = objects.object(object(digest, &[json!({"mediaType": media_type, "data": data})]));
-            host = keep_beside(host, digest, &format!("of-{digest}"), &[(media_type, document)]);
+            host = keep_beside(
+                host,
+                &format!("{REPOSITORY}@{digest}"),
+                &format!("of-{digest}"),
+                &[(media_type, document)],
+            );
         }
         for (settings, host) in [(settings.clone(), host), (in_cluster(&settings), objects)] {
             let answer = ask(&settings, &host);
@@ -536,7 +561,7 @@ fn statements_are_about_a_platform_or_about_the_index() {
     let of_both = envelope(VULN, &[&amd64, &arm64], &predicate);
     let mut host = StubHost::default().pushed(&format!("{REPOSITORY}:1"), index.clone());
     for digest in [&amd64, &arm64] {
-        host = keep_beside(host, digest, "both", std::slice::from_ref(&of_both));
+        host = keep_beside(host, &format!("{REPOSITORY}@{digest}"), "both", std::slice::from_ref(&of_both));
     }
     let answer = ask(&source(VULN, own_key().1), &host);
     assert!(answer.accepted, "{}", answer.message);
@@ -645,7 +670,7 @@ fn report_artifacts_may_be_signed_by_evidence() {
         let tag = format!("{REPOSITORY}:{}.scan", OTHER.replace(':', "-"));
         let host = StubHost::default().image(&format!("{REPOSITORY}:1"), OTHER).tag(&tag, &artifact);
         let host = host.artifact(&format!("{REPOSITORY}@{artifact}"), manifest, trivy(ids, None));
-        keep_beside(host, &artifact, "evidence", evidence)
+        keep_beside(host, &format!("{REPOSITORY}@{artifact}"), "evidence", evidence)
     };
     let of = |file: &str| json!({"reports": {"sources": [{"registry": {"attestors": [attestor(&entry(file))]}}]}});
     for file in [
@@ -681,6 +706,30 @@ fn report_artifacts_may_be_signed_by_evidence() {
     assert!(!ask(&of("sign-p256.json"), &host).accepted);
 }
 
+/// Where it is unknown who signed an artifact, it isn't taken for unsigned: what it says may count.
+#[test]
+fn signatures_of_artifacts_that_can_not_be_looked_up() {
+    let artifact = image();
+    let signatures = index();
+    let mut settings =
+        json!({"reports": {"sources": [{"registry": {"attestors": [attestor(&entry("sign-p256.json"))]}}]}});
+    let manifest = json!({"config": {"mediaType": "application/json"}, "subject": {"digest": OTHER}});
+    let host = || {
+        let tag = format!("{REPOSITORY}:{}.scan", OTHER.replace(':', "-"));
+        let host = StubHost::default().image(&format!("{REPOSITORY}:1"), OTHER).tag(&tag, &artifact);
+        let host = host.artifact(&format!("{REPOSITORY}@{artifact}"), manifest.clone(), trivy(&["CVE-1"], None));
+        keep_beside(host, &format!("{REPOSITORY}@{artifact}"), "evidence", &pieces(&["sign-p256.json"]))
+    };
+    settings["scanPolicies"] = json!({"reportPending": "accept"});
+    let bad = ask(&settings, &host());
+    assert!(!bad.accepted && bad.message.contains("CVE-1"), "{}", bad.message);
+    let unknown = ask(&settings, &host().down(&signatures));
+    assert!(!unknown.accepted && unknown.state() == "look_up_failed", "{} {}", unknown.message, unknown.audit);
+    // What a pusher wrote in the place of the index is no signature.
+    let overwritten = ask(&settings, &host().pushed(&signatures, image_admission_stub_host::manifest()));
+    assert!(overwritten.accepted && overwritten.state() == "not_scanned", "{}", overwritten.message);
+}
+
 /// So may a VEX document.
 #[test]
 fn vex_artifacts_may_be_signed_by_evidence() {
@@ -694,7 +743,7 @@ fn vex_artifacts_may_be_signed_by_evidence() {
         let host = host.tag(&format!("{REPOSITORY}:{}.vex", cleared.replace(':', "-")), &artifact);
         let manifest = json!({"config": {"mediaType": "application/json"}, "subject": {"digest": cleared}});
         let host = host.artifact(&format!("{REPOSITORY}@{artifact}"), manifest, document.clone());
-        keep_beside(host, &artifact, "signature", evidence)
+        keep_beside(host, &format!("{REPOSITORY}@{artifact}"), "signature", evidence)
     };
     let signed = ask(&settings, &host(&pieces(&["workflow-sign.json"])));
     assert!(signed.accepted, "{}", signed.message);

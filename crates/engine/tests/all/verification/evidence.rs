@@ -63,21 +63,27 @@ pub(crate) fn in_object(entry: &Value) -> Value {
 
 /// A registry that has the image, and evidence beside it.
 pub(crate) fn registry(digest: &str, evidence: &[(&str, Value)]) -> StubHost {
-    keep_beside(StubHost::default().image(&format!("{REPOSITORY}:1"), digest), digest, "evidence", evidence)
+    keep_beside(
+        StubHost::default().image(&format!("{REPOSITORY}:1"), digest),
+        &format!("{REPOSITORY}@{digest}"),
+        "evidence",
+        evidence,
+    )
 }
 
-/// The same host, with evidence beside a digest of the repository. The name is part of the digests of the artifacts.
-pub(crate) fn keep_beside(mut host: StubHost, digest: &str, name: &str, evidence: &[(&str, Value)]) -> StubHost {
+/// The same host, with evidence beside `repository@digest`. The name is part of the digests of its artifacts.
+pub(crate) fn keep_beside(mut host: StubHost, at: &str, name: &str, evidence: &[(&str, Value)]) -> StubHost {
+    let (repository, digest) = at.split_once('@').unwrap();
     let mut entries = Vec::new();
     for (position, (media_type, document)) in evidence.iter().enumerate() {
         let own = super::digest(&format!("{name}-{position}"));
         let manifest =
             json!({"artifactType": ARTIFACT_TYPE, "config": {"mediaType": media_type}, "subject": {"digest": digest}});
         let answer = json!({"manifest": manifest, "digest": own, "config": document});
-        host = host.artifact_says(&format!("{REPOSITORY}@{own}"), answer);
+        host = host.artifact_says(&format!("{repository}@{own}"), answer);
         entries.push(json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT_TYPE, "digest": own, "size": 1}));
     }
-    let tag = format!("{REPOSITORY}:{}", digest.replace(':', "-"));
+    let tag = format!("{repository}:{}", digest.replace(':', "-"));
     let index =
         json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries});
     if evidence.is_empty() { host } else { host.pushed(&tag, index) }
