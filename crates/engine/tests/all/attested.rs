@@ -261,6 +261,13 @@ fn what_is_not_attested_for_this_image_is_no_report() {
             "is refused: the signature was made with another key, or what was signed was changed",
         ),
         (
+            "an envelope about another image",
+            source(VULN, own_key().1),
+            image(),
+            vec![envelope(VULN, &[OTHER], &trivy(&[], None))],
+            "is a statement about another image",
+        ),
+        (
             "another image",
             reports(),
             OTHER.to_owned(),
