@@ -1,5 +1,5 @@
-# Signatures that the module verifies by itself. Real tools made them, for one image (crates/evidence/tests/made); they are beside it
-# in a live registry, as `image-admission attach` puts them there, or in an object of the cluster, whose answer is recorded.
+# Signatures and attested documents that the module verifies by itself. Real tools made them, for one image (crates/evidence/tests/made);
+# they are beside it in a live registry, as `image-admission attach` puts them there, or in an object of the cluster, whose answer is recorded.
 
 load host
 
@@ -118,6 +118,28 @@ says() {
     [[ $message == *"$1"* ]] || { echo "without \`$1\`: $message"; return 1; }
 }
 
+# Puts files beside the image of a repository with the project's own command line.
+attach() {
+    local repository=$1 file bundles=()
+    shift
+    for file; do
+        bundles+=(--bundle "$MADE/$file")
+    done
+    "${CARGO:-cargo}" run --manifest-path "$ROOT/Cargo.toml" --locked --quiet --package image-admission-cli --bin image-admission -- attach "$REGISTRY/$repository:1.0" "${bundles[@]}"
+}
+
+# Asks by the reports, and by the VEX documents where there are any, that the key $2 attested about the image of a repository.
+ask_reports() {
+    local attestors="[{name: ci, cosign: {key: {data: $(text "$2")}}}]"
+    settings <<END
+reports:
+  sources: [{attestation: {predicateType: "https://cosign.sigstore.dev/attestation/vuln/v1", attestors: $attestors}}]
+  vex: [{predicateType: "https://openvex.dev/ns", attestors: $attestors}]
+END
+    pod "$REGISTRY/$1:1.0"
+    decide
+}
+
 about() {
     echo "is refused: the bundle is about \`$(digest "made/$1:1.0")\`, not about this image; sign this image"
 }
@@ -163,6 +185,26 @@ about() {
         decide
         says "names \`CN=p256-leaf,O=Example,L=Berlin,ST=Berlin,C=DE\` as its signer, and is refused: "
     done
+}
+
+@test "attested reports and VEX documents count as soon as they are attached" {
+    push_made made/reports
+    ask_reports made/reports reports.pub
+    says "no scan report yet among its attestations of type https://cosign.sigstore.dev/attestation/vuln/v1"
+    attach made/reports report-vuln-trivy-clean.json
+    ask_reports made/reports reports.pub
+    jq -e .allowed "$BATS_TEST_TMPDIR/answer.json"
+    ask_reports made/reports other.pub
+    says "the attestation of $REGISTRY/made/reports@$(digest made/reports:1.0) is not signed by ci (its key): "
+    attach made/reports report-vuln-trivy.json
+    ask_reports made/reports reports.pub
+    says "1 critical finding, at most 0 accepted: CVE-2025-0001 in libssl3 (fixed in 3.5.5-r0) (attestation: Trivy report $REGISTRY/made/reports@sha256:"
+    attach made/reports vex-openvex.json
+    ask_reports made/reports reports.pub
+    jq -e .allowed "$BATS_TEST_TMPDIR/answer.json"
+    attach made/reports vex-affected.json
+    ask_reports made/reports reports.pub
+    says "CVE-2025-0001 in libssl3 (fixed in 3.5.5-r0; VEX of ci says affected)"
 }
 
 # Nothing listens at this registry.

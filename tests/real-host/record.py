@@ -22,7 +22,7 @@ import yaml
 from world import BUNDLE, CONFIG, COSE, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http, made
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "evidence", "configurations", "break_glass", "message", "mirrors"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "evidence", "attested-reports", "configurations", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
 # What people read in the demo, by the package in the world's reports: its name, version and fixed version.
 DEMO_PACKAGES = {"pkg0": ("openssl", "3.3.1-r0", "3.3.2-r1"), "pkg1": ("curl", "8.9.0-r0", "8.9.1-r1")}
@@ -612,31 +612,47 @@ def add_evidence(world, push, names, images):
         images[f"{REGISTRY}/{repo}:1.0"] = {"digest": digest}
         return digest
 
-    def attach(repo, digest, file, kind):
-        document = made(file)
-        if kind == COSE:
-            kind, document = "application/vnd.image-admission.cose.v1+json", json.dumps({"data": document.strip()})
-        artifact, index = world.attach_evidence(repo, digest, document, kind).items()
-        images[f"{REGISTRY}/{repo}@{artifact[0]}"] = {"digest": artifact[0], "manifest": artifact[1], "config": json.loads(document)}
+    def attach(repo, digest, *pieces):
+        documents = []
+        for file, kind in pieces:
+            document = made(file)
+            if kind == COSE:
+                kind, document = "application/vnd.image-admission.cose.v1+json", json.dumps({"data": document.strip()})
+            documents.append((document, kind))
+        *artifacts, index = world.attach_evidence(repo, digest, *documents).items()
+        for (own, manifest), (document, _) in zip(artifacts, documents):
+            images[f"{REGISTRY}/{repo}@{own}"] = {"digest": own, "manifest": manifest, "config": json.loads(document)}
         images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}"] = {"digest": index[0], "manifest": index[1]}
-        names[f"evidence of {repo}:1.0"] = f"{REGISTRY}/{repo}@{artifact[0]}"
+        for number, (own, _) in enumerate(artifacts):
+            names[f"evidence of {repo}:1.0" if number == 0 else f"evidence {number} of {repo}:1.0"] = f"{REGISTRY}/{repo}@{own}"
 
     def in_object(file, kind):
         return kind, made(file).strip() if kind == COSE else base64.b64encode(made(file).encode()).decode()
 
     for what, piece in pieces.items():
         repo = f"evidence/{what}"
-        attach(repo, put_image(repo), *piece)
+        attach(repo, put_image(repo), piece)
         # Another image, with what was signed about the first.
         repo = f"evidence/moved-{what}"
         push(f"{repo}:1.0")
         digest = names[f"digest of {repo}:1.0"]
-        attach(repo, digest, *piece)
+        attach(repo, digest, piece)
         world.add_evidence(digest, in_object(*piece))
         names[f"object of {repo}:1.0"] = f"ImageEvidence {digest.replace(':', '-')}"
-    # Nothing is beside this one, and the object is about every image with the digest, wherever it is.
-    world.add_evidence(put_image("evidence/app"), *(in_object(*piece) for piece in pieces.values()))
-    for file in ("p256.pub", "other.pub", "root.json", "notary-p256-ca.pem", "notary-other-ca.pem"):
+    # Reports, SBOMs and VEX documents that are attested.
+    dirty, clean, sbom, clears, counts = (
+        (file, BUNDLE) for file in ("report-vuln-trivy.json", "report-vuln-trivy-clean.json", "sbom-cyclonedx.json", "vex-openvex.json", "vex-affected.json"))
+    for what, beside in {"clean": (clean, sbom), "dirty": (dirty,), "cleared": (dirty, clears), "counted": (dirty, clears, counts), "affected": (counts,),
+                         "workflow": (("report-workflow.json", BUNDLE), ("sbom-workflow.json", BUNDLE))}.items():
+        attach(f"attested/{what}", put_image(f"attested/{what}"), *beside)
+    push("attested/moved:1.0")
+    attach("attested/moved", names["digest of attested/moved:1.0"], clean)
+    # Nothing is beside these, and the object is about every image with the digest, wherever it is.
+    put_image("attested/app")
+    objects = [*pieces.values(), dirty, clears, ("report-keyless.json", BUNDLE), sbom]
+    world.add_evidence(put_image("evidence/app"), *(in_object(*piece) for piece in objects))
+    names["object of evidence/app:1.0"] = "ImageEvidence " + names["digest of evidence/app:1.0"].replace(":", "-")
+    for file in ("p256.pub", "reports.pub", "other.pub", "root.json", "root-reports.json", "notary-p256-ca.pem", "notary-other-ca.pem"):
         # In the form that it has inside a quoted string.
         names[f"{file} of evidence"] = json.dumps(made(file))[1:-1]
 

@@ -225,16 +225,20 @@ class World:
         self.blob(repository, compact({"os": "linux", "architecture": "amd64", "config": {}, "rootfs": {"type": "layers", "diff_ids": ["sha256:" + sha256(layer)]}}))
         return self.manifest(repository, "1.0", json.loads(made("image.json")))[0]
 
-    def attach_evidence(self, repository, digest, document, kind):
-        """As `image-admission attach` does: an artifact whose configuration is the document, in the index at the tag of the image's digest.
-        The two by their digests."""
+    def attach_evidence(self, repository, digest, *evidence):
+        """As `image-admission attach` does: artifacts whose configurations are the documents, each with its media type, in the index at the
+        tag of the image's digest. The manifests by their digests, the index at the end."""
         empty = {"mediaType": "application/vnd.oci.empty.v1+json", **self.blob(repository, b"{}")}
-        artifact = {"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": EVIDENCE, "config": {"mediaType": kind, **self.blob(repository, document.encode())},
-                    "layers": [empty], "subject": {"mediaType": MANIFEST, "digest": digest, "size": 1}}
-        own, size = self.manifest(repository, None, artifact)
-        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [{"mediaType": MANIFEST, "digest": own, "size": size, "artifactType": EVIDENCE}]}
-        listed, _ = self.manifest(repository, digest.replace(":", "-"), index)
-        return {own: artifact, listed: index}
+        made, listed = {}, []
+        for document, kind in evidence:
+            artifact = {"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": EVIDENCE, "config": {"mediaType": kind, **self.blob(repository, document.encode())},
+                        "layers": [empty], "subject": {"mediaType": MANIFEST, "digest": digest, "size": 1}}
+            own, size = self.manifest(repository, None, artifact)
+            made[own] = artifact
+            listed.append({"mediaType": MANIFEST, "digest": own, "size": size, "artifactType": EVIDENCE})
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": listed}
+        made[self.manifest(repository, digest.replace(":", "-"), index)[0]] = index
+        return made
 
     # The cluster.
 

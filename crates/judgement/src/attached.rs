@@ -7,7 +7,7 @@
 
 use crate::reason::{ATTESTATION_OF, Unsigned};
 use image_admission_attestors::referrers::artifacts_beside;
-use image_admission_attestors::{Asked, Failure, Piece, Refused, Verdict, Verifier};
+use image_admission_attestors::{Asked, Failure, Piece, Refusal, Refused, Verdict, Verifier};
 use image_admission_host::{Document, Host, HostFailure};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Artifact, AttachedArtifacts, Attestor};
@@ -153,6 +153,10 @@ impl<'a> Attachments<'a> {
                     if !self.every_signer {
                         return Ok(Ok(signers));
                     }
+                }
+                // Evidence that can't be looked up may say that they signed it.
+                Ok(Verdict::Unsigned(Refusal { evidence: Err(failure), .. })) if failure.is_outage() => {
+                    unknown = unknown.or(Some(not_looked_up(failure)));
                 }
                 Ok(Verdict::Unsigned(refusal)) => {
                     let unsigned = Unsigned::of(&refusal, self.settings.attestors.clone());

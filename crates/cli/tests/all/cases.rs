@@ -126,6 +126,7 @@ fn cases() -> Vec<Case> {
         "rego",
         "verification",
         "evidence",
+        "attested-reports",
         "configurations",
         "break_glass",
         "message",

@@ -2,7 +2,7 @@
 //! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
 
 mod beside;
-mod evidence;
+pub(crate) mod evidence;
 
 use image_admission_engine::{validate, validate_settings};
 use image_admission_host::WireHost;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVwI5hlIdBJCqfU8SYSc8YNsw6Jlt\nVSpeGjgcYKdBdDVrMD6JEq2k/bxnkUb6DGcB/E8oPzHDIfKkXoAdWqvoMA==\n-----END PUBLIC KEY-----\n";
 const OTHER_KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
 
-fn digest(of: &str) -> String {
+pub(crate) fn digest(of: &str) -> String {
     let hex: String = of.bytes().cycle().take(32).map(|b| format!("{b:02x}")).collect();
     format!("sha256:{hex}")
 }
@@ -34,14 +34,14 @@ fn verified(host: &StubHost) -> Vec<Value> {
     calls.filter(|call| call.operation == "v2/verify").map(|call| call.payload).collect()
 }
 
-fn pod(images: &[&str]) -> Value {
+pub(crate) fn pod(images: &[&str]) -> Value {
     let containers: Vec<Value> =
         images.iter().enumerate().map(|(n, image)| json!({"name": format!("c{n}"), "image": image})).collect();
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "prod", "labels": {"b": "2", "a": "1"}},
         "spec": {"containers": containers}})
 }
 
-fn request(object: &Value) -> Value {
+pub(crate) fn request(object: &Value) -> Value {
     let kind = object["kind"].as_str().unwrap();
     let api_version = object["apiVersion"].as_str().unwrap();
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -110,7 +110,7 @@ fn evaluate(text: &str) -> Result<(), String> {
     if response["accepted"] == json!(true) { Ok(()) } else { Err(response["message"].as_str().unwrap().to_owned()) }
 }
 
-fn problems(settings: &Value) -> Vec<String> {
+pub(crate) fn problems(settings: &Value) -> Vec<String> {
     let answer = validate_settings(settings.to_string().as_bytes());
     let answer: Value = serde_json::from_slice(&answer.response).unwrap();
     answer["message"].as_str().unwrap_or_default().lines().map(str::to_owned).collect()

@@ -10,10 +10,10 @@ use image_admission_evidence::media_type::{ARTIFACT_TYPE, COSE_CONFIGURATION};
 use sha2::{Digest as _, Sha256};
 
 const MADE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../evidence/tests/made/");
-const REPOSITORY: &str = "ghcr.io/team/app";
-const OTHER: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+pub(crate) const REPOSITORY: &str = "ghcr.io/team/app";
+pub(crate) const OTHER: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-fn made(file: &str) -> String {
+pub(crate) fn made(file: &str) -> String {
     std::fs::read_to_string([MADE, file].concat()).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
@@ -22,24 +22,24 @@ fn index() -> Value {
 }
 
 /// The entry of a file.
-fn entry(file: &str) -> Value {
+pub(crate) fn entry(file: &str) -> Value {
     let index = index();
     let mut files = index["files"].as_array().unwrap().iter();
     files.find(|entry| entry["file"] == file).unwrap_or_else(|| panic!("{file} isn't in the index")).clone()
 }
 
 /// The digest that all files are about.
-fn image() -> String {
+pub(crate) fn image() -> String {
     index()["image"].as_str().unwrap().to_owned()
 }
 
 /// An hour after the files were made.
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp(index()["made"].as_i64().unwrap() + 3_600)
 }
 
 /// The media type of a configuration with a file's evidence, and the configuration.
-fn configuration(entry: &Value) -> (&'static str, Value) {
+pub(crate) fn configuration(entry: &Value) -> (&'static str, Value) {
     let text = made(entry["file"].as_str().unwrap());
     let json = || serde_json::from_str(&text).unwrap();
     match entry["form"].as_str().unwrap() {
@@ -52,7 +52,7 @@ fn configuration(entry: &Value) -> (&'static str, Value) {
 }
 
 /// The same for an object of the cluster.
-fn in_object(entry: &Value) -> Value {
+pub(crate) fn in_object(entry: &Value) -> Value {
     match configuration(entry) {
         (COSE_CONFIGURATION, document) => json!({"mediaType": "application/cose", "data": document["data"]}),
         (media_type, document) => {
@@ -62,36 +62,46 @@ fn in_object(entry: &Value) -> Value {
 }
 
 /// A registry that has the image, and evidence beside it.
-fn registry(digest: &str, evidence: &[(&str, Value)]) -> StubHost {
-    let mut host = StubHost::default().image(&format!("{REPOSITORY}:1"), digest);
+pub(crate) fn registry(digest: &str, evidence: &[(&str, Value)]) -> StubHost {
+    keep_beside(
+        StubHost::default().image(&format!("{REPOSITORY}:1"), digest),
+        &format!("{REPOSITORY}@{digest}"),
+        "evidence",
+        evidence,
+    )
+}
+
+/// The same host, with evidence beside `repository@digest`. The name is part of the digests of its artifacts.
+pub(crate) fn keep_beside(mut host: StubHost, at: &str, name: &str, evidence: &[(&str, Value)]) -> StubHost {
+    let (repository, digest) = at.split_once('@').unwrap();
     let mut entries = Vec::new();
     for (position, (media_type, document)) in evidence.iter().enumerate() {
-        let own = super::digest(&format!("evidence-{position}"));
+        let own = super::digest(&format!("{name}-{position}"));
         let manifest =
             json!({"artifactType": ARTIFACT_TYPE, "config": {"mediaType": media_type}, "subject": {"digest": digest}});
         let answer = json!({"manifest": manifest, "digest": own, "config": document});
-        host = host.artifact_says(&format!("{REPOSITORY}@{own}"), answer);
+        host = host.artifact_says(&format!("{repository}@{own}"), answer);
         entries.push(json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT_TYPE, "digest": own, "size": 1}));
     }
-    let tag = format!("{REPOSITORY}:{}", digest.replace(':', "-"));
+    let tag = format!("{repository}:{}", digest.replace(':', "-"));
     let index =
         json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries});
     if evidence.is_empty() { host } else { host.pushed(&tag, index) }
 }
 
 /// A registry that has the image alone, and an object of the cluster.
-fn cluster(digest: &str, evidence: &[Value]) -> StubHost {
+pub(crate) fn cluster(digest: &str, evidence: &[Value]) -> StubHost {
     let host = StubHost::default().image(&format!("{REPOSITORY}:1"), digest);
     host.object(object(digest, evidence))
 }
 
-fn object(digest: &str, evidence: &[Value]) -> Value {
+pub(crate) fn object(digest: &str, evidence: &[Value]) -> Value {
     json!({"apiVersion": "image-admission.kubewarden.io/v1alpha1", "kind": "ImageEvidence",
         "metadata": {"name": digest.replace(':', "-"), "creationTimestamp": "2026-11-27T00:00:00Z"}, "spec": {"evidence": evidence}})
 }
 
 /// An attestor as the entry's trust has it.
-fn attestor(entry: &Value) -> Value {
+pub(crate) fn attestor(entry: &Value) -> Value {
     let trust = &entry["trust"];
     let text = |of: &Value| of.as_str().map(made);
     let root = text(&trust["trustedRoot"]).map(|data| json!({"data": data}));
@@ -126,7 +136,7 @@ fn policy(entry: &Value, attestor: Value) -> Value {
     }
 }
 
-fn decide(settings: &Value, host: &StubHost) -> Value {
+pub(crate) fn decide(settings: &Value, host: &StubHost) -> Value {
     let payload = json!({"settings": settings, "request": request(&pod(&[&format!("{REPOSITORY}:1")]))}).to_string();
     let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now());
     serde_json::from_slice(&answer.response).unwrap()
@@ -136,7 +146,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn in_cluster(settings: &Value) -> Value {
+pub(crate) fn in_cluster(settings: &Value) -> Value {
     let mut settings = settings.clone();
     settings["evidence"]["fromCluster"] = json!(true);
     settings
