@@ -20,6 +20,15 @@ pub(crate) struct Text {
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    name: String,
+    namespace: Option<String>,
+    creation_timestamp: Option<String>,
+    annotations: Option<BTreeMap<String, String>>,
+}
+
 impl Verifier<'_> {
     /// A public key in the cluster, PEM.
     pub(crate) fn key(&self, reference: &KeyReference) -> Result<String, Failure> {
@@ -72,12 +81,6 @@ impl Verifier<'_> {
             #[serde(default)]
             data: BTreeMap<String, String>,
         }
-        #[derive(Deserialize)]
-        struct Metadata {
-            name: String,
-            namespace: Option<String>,
-            annotations: Option<BTreeMap<String, String>>,
-        }
         let KeyReference { kind, namespace, name, key } = reference;
         let what = named(reference);
         let resource = Resource { api_version: "v1", kind, namespace, name };
@@ -118,12 +121,6 @@ impl Verifier<'_> {
             kind: Option<String>,
             metadata: Metadata,
             spec: Spec,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Metadata {
-            name: String,
-            creation_timestamp: Option<String>,
         }
         #[derive(Deserialize)]
         struct Spec {

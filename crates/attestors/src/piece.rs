@@ -87,6 +87,12 @@ pub enum Refused {
     Failure(Failure),
 }
 
+impl Refused {
+    fn because(place: &str, why: &str) -> Self {
+        Self::Because(format!("{place} {why}"))
+    }
+}
+
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         Self::Failure(failure)
@@ -177,7 +183,7 @@ impl Verifier<'_> {
         wanted: Wanted<'_>,
     ) -> Result<Option<Statement>, Refused> {
         let Piece { place, content, claimed } = piece;
-        let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{place} {why}"));
+        let because = |why: &str| Refused::because(place, why);
         if !attestor.annotations.is_empty() {
             let why = format!("has no annotations, and `{}` asks for some", cut(&attestor.name, 64));
             return Err(because(&why));
@@ -213,16 +219,16 @@ impl Verifier<'_> {
                 let verified = envelope.verify(&[(&attestor.name, &key)]).and_then(|verified| verified.statement());
                 Some(verified.map_err(|why| because(&format!("is refused: {why}")))?)
             }
-            Content::Bundle(bundle) => self.hold_bundle(bundle, digest, attestor, &because)?.statement,
+            Content::Bundle(bundle) => self.hold_bundle(bundle, digest, attestor, place)?.statement,
             Content::Notary(envelope) => {
-                self.hold_notary(envelope, digest, attestor, &because)?;
+                self.hold_notary(envelope, digest, attestor, place)?;
                 None
             }
         };
         let is_about_it = |statement: &Statement| statement.subjects.iter().any(|subject| subject == digest);
         match (wanted, statement) {
-            (Wanted::Statement(_), None) => Err(because(&"is a signature, and no statement")),
-            (_, Some(statement)) if !is_about_it(&statement) => Err(because(&"is a statement about another image")),
+            (Wanted::Statement(_), None) => Err(because("is a signature, and no statement")),
+            (_, Some(statement)) if !is_about_it(&statement) => Err(because("is a statement about another image")),
             (_, statement) => Ok(statement),
         }
     }
@@ -232,8 +238,9 @@ impl Verifier<'_> {
         known: &KnownBundle,
         digest: &str,
         attestor: &Attestor,
-        because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
+        place: &str,
     ) -> Result<Signed, Refused> {
+        let because = |why: &str| Refused::because(place, why);
         let bundle = &known.bundle;
         match attestor.identity {
             Identity::Key(_) | Identity::KeyInCluster(_) => {
@@ -260,7 +267,7 @@ impl Verifier<'_> {
         let root = self.trust_root(source)?;
         let signed = known.verify_by_root(&root, digest).map_err(|why| because(&refused(bundle, &why)))?;
         let Some(identity) = &signed.identity else {
-            return Err(because(&"is signed by a key, and not by a certificate"));
+            return Err(because("is signed by a key, and not by a certificate"));
         };
         match identity::mismatch(attestor, identity, &self.time) {
             None => Ok(signed),
@@ -273,8 +280,9 @@ impl Verifier<'_> {
         envelope: &notary::Envelope,
         digest: &str,
         attestor: &Attestor,
-        because: &dyn Fn(&dyn std::fmt::Display) -> Refused,
+        place: &str,
     ) -> Result<(), Refused> {
+        let because = |why: &str| Refused::because(place, why);
         let Identity::Notary(Notary { certificates, timestamp_certificates, trusted_identities, store }) =
             &attestor.identity
         else {
