@@ -117,7 +117,7 @@ impl TrustRoot {
                 Ok(CertificateAuthority { certificates, validity })
             })?,
             timestamp_authorities: each("timestampAuthorities", document.timestamp_authorities, |authority| {
-                let operator = operator(&authority.operator, &authority.uri);
+                let operator = operator(authority.operator.as_deref(), &authority.uri);
                 let (certificates, validity) = authority.read()?;
                 Ok(timestamp::Authority {
                     // The signer may stand first. Otherwise timestamps bring it.
@@ -163,8 +163,7 @@ struct LogInstance {
     public_key: Key,
     log_id: LogId,
     checkpoint_key_id: Option<LogId>,
-    #[serde(default)]
-    operator: String,
+    operator: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -188,8 +187,7 @@ struct Authority {
     uri: String,
     cert_chain: Chain,
     valid_for: Option<Range>,
-    #[serde(default)]
-    operator: String,
+    operator: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -229,13 +227,13 @@ fn log(instance: LogInstance) -> Result<Log, TrustRootError> {
         id,
         key: key.map_err(|error| TrustRootError::Key(name(), error))?,
         validity,
-        operator: operator(&instance.operator, &instance.base_url),
+        operator: operator(instance.operator.as_deref(), &instance.base_url),
     })
 }
 
 /// Documents of version 0.1 name no operators.
-fn operator(operator: &str, address: &str) -> String {
-    if operator.is_empty() { address.to_owned() } else { operator.to_owned() }
+fn operator(operator: Option<&str>, address: &str) -> String {
+    operator.filter(|operator| !operator.is_empty()).unwrap_or(address).to_owned()
 }
 
 impl Authority {
