@@ -180,28 +180,30 @@ impl<'a> Attachments<'a> {
     /// registry isn't asked, unless every word counts.
     fn statements(&self, repository: &ImageReference, digest: &str, predicate_type: &str) -> Vec<Found<'a>> {
         let (mut found, mut reasons) = (Vec::new(), Vec::new());
-        let mut hold = |pieces: Result<Rc<Vec<Piece>>, Failure>| match pieces {
-            Ok(pieces) => {
-                for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
-                    match self.statement(piece, digest, predicate_type) {
-                        Ok(Ok(trusted)) => found.push(Found::Trusted(trusted)),
-                        Ok(Err(more)) => more.into_iter().for_each(|why| {
-                            if !reasons.contains(&why) {
-                                reasons.push(why);
+        let mut is_known = false;
+        let mut hold = |pieces: Result<Rc<Vec<Piece>>, Failure>| {
+            match pieces {
+                Ok(pieces) => {
+                    for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
+                        match self.statement(piece, digest, predicate_type) {
+                            Ok(Ok(trusted)) => {
+                                found.push(Found::Trusted(trusted));
+                                is_known = true;
                             }
-                        }),
-                        Err(failure) => found.push(Found::Failure(failure)),
+                            Ok(Err(more)) => more.into_iter().for_each(|why| {
+                                if !reasons.contains(&why) {
+                                    reasons.push(why);
+                                }
+                            }),
+                            Err(failure) => found.push(Found::Failure(failure)),
+                        }
                     }
                 }
-                !found.is_empty()
+                Err(failure) => found.push(Found::Failure(failure)),
             }
-            Err(failure) => {
-                found.push(Found::Failure(failure));
-                false
-            }
+            is_known
         };
-        let is_known = hold(self.verifier.in_cluster(digest));
-        if !is_known || self.every_signer {
+        if !hold(self.verifier.in_cluster(digest)) || self.every_signer {
             let beside = self.verifier.in_registry(repository, digest, None, Some(predicate_type));
             hold(beside.map_err(not_looked_up));
         }

@@ -642,6 +642,23 @@ fn a_cluster_that_can_not_be_asked() {
     }
 }
 
+/// A piece that proves nothing hides nothing that stands beside the image, where it is unknown whether an attestor signed it.
+#[test]
+fn a_foreign_piece_in_the_object_hides_no_report_of_the_registry() {
+    let mut settings = in_cluster(&source(VULN, own_key().1));
+    settings["scanPolicies"] = json!({"scanFailed": "accept"});
+    let unknown =
+        json!({"name": "unknown", "cosign": {"key": {"configMapRef": {"name": "gone", "namespace": "trust"}}}});
+    settings["reports"]["sources"][0]["attestation"]["attestors"].as_array_mut().unwrap().insert(0, unknown);
+    for ids in [vec![], vec!["CVE-1"]] {
+        let beside = registry(&image(), &[envelope(VULN, &[&image()], &trivy(&ids, None))]);
+        let foreign = in_object(&entry(CLEAN));
+        let answer = ask(&settings, &beside.object(object(&image(), &[foreign])));
+        assert_eq!(answer.accepted, ids.is_empty(), "{}", answer.message);
+        assert!(ids.iter().all(|id| answer.message.contains(id)), "{}", answer.message);
+    }
+}
+
 /// Whoever takes attestations away, or keeps somebody from answering, admits nothing that they reject.
 #[test]
 fn what_is_taken_away_admits_nothing() {
