@@ -57,22 +57,25 @@ pub struct Claims {
     pub identity: Option<Identity>,
     /// What kind of statement it has, if it has one.
     pub predicate_type: Option<String>,
+    /// The digests that it is about, `sha256:…`; none if its statement can't be read.
+    pub subjects: Vec<String>,
 }
 
 impl Bundle {
     /// What it says of itself. Nothing of that is proven.
     #[must_use]
     pub fn claims(&self) -> Claims {
-        Claims {
-            identity: match &self.material {
-                Material::Certificate(certificate) => Identity::of(certificate).ok(),
-                Material::Key => None,
-            },
-            predicate_type: match &self.content {
-                SignedContent::Envelope { envelope, .. } => envelope.claimed_predicate_type(),
-                SignedContent::Message { .. } => None,
-            },
-        }
+        let (predicate_type, subjects) = match &self.content {
+            SignedContent::Envelope { envelope, .. } => {
+                envelope.claims().map_or_else(Default::default, |(kind, subjects)| (Some(kind), subjects))
+            }
+            SignedContent::Message { digest, .. } => (None, vec![format!("sha256:{}", hex(digest))]),
+        };
+        let identity = match &self.material {
+            Material::Certificate(certificate) => Identity::of(certificate).ok(),
+            Material::Key => None,
+        };
+        Claims { identity, predicate_type, subjects }
     }
 
     /// Verifies that this key signed the artifact, whose digest is `sha256:` and 64 lower-case hexadecimal digits.

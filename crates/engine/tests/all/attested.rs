@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use image_admission_engine::validate;
+use image_admission_evidence::media_type::ARTIFACT_TYPE;
 use image_admission_host::WireHost;
 use image_admission_stub_host::{StubHost, digest_of};
 use serde_json::{Value, json};
@@ -514,6 +515,14 @@ fn what_others_write_beside_a_report_changes_nothing() {
         many.rotate_right(1);
         let pushed_out = ask(&reports(), &registry(&image(), &many));
         assert!(!pushed_out.accepted && pushed_out.state() == "not_scanned", "{}", pushed_out.message);
+        // One that is listed many times is one.
+        let listed = |name: &str| json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT_TYPE, "digest": digest(name), "size": 1});
+        let mut entries = vec![listed("evidence-0")];
+        entries.extend(vec![listed("evidence-1"); 16]);
+        let list =
+            json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries});
+        let host = registry(&image(), &[own.clone(), foreign.clone()]).pushed(&index(), list);
+        assert_eq!(ask(&reports(), &host).accepted, accepted, "{file}");
     }
 }
 

@@ -877,7 +877,7 @@ fn claims_are_read_and_not_proven() {
     let claims = Bundle::read(&bundle).unwrap().claims();
     assert_eq!(claims.identity.unwrap().subject, SUBJECT);
     assert_eq!(claims.predicate_type.as_deref(), Some("https://slsa.dev/provenance/v1"));
-    let none = Claims { identity: None, predicate_type: None };
+    let none = Claims { identity: None, predicate_type: None, subjects: vec![digest_of(ARTIFACT)] };
     assert_eq!(Bundle::read(&Draft { certificate: None, ..message() }.json()).unwrap().claims(), none);
 }
 
