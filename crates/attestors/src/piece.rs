@@ -6,11 +6,11 @@
 use crate::failure::Failure;
 use crate::identity;
 use crate::verifier::Verifier;
-use image_admission_evidence::dsse::{Envelope, Statement, decode_base64};
+use image_admission_evidence::dsse::{Envelope, EnvelopeError, Statement, decode_base64};
 use image_admission_evidence::key::PublicKey;
 use image_admission_evidence::media_type::{COSE_CONFIGURATION, SIGSTORE_BUNDLE};
 use image_admission_evidence::notary::{self, NotaryError, TrustedIdentity};
-use image_admission_evidence::sigstore::{Bundle, BundleError, Signed, TrustRoot};
+use image_admission_evidence::sigstore::{Bundle, BundleError, Claims, Signed, TrustRoot};
 use image_admission_host::HostFailure;
 use image_admission_settings::{Attestor, EvidenceObject, Identity, Notary, TrustStore};
 use image_admission_untrusted::memory::read_value;
@@ -28,14 +28,12 @@ pub struct Piece {
     /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
     place: String,
     content: Content,
-    /// The predicate type of the statement that it says it has. Nothing proves that.
-    claimed: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 enum Content {
-    Bundle(Rc<KnownBundle>),
-    Envelope(Rc<Envelope>),
+    Bundle(Rc<Known<Bundle, Result<Rc<Signed>, BundleError>>>),
+    Envelope(Rc<Known<Envelope, Result<Rc<Statement>, EnvelopeError>>>),
     Notary(Rc<notary::Envelope>),
     /// Why it can't be read.
     Unreadable(String),
@@ -43,29 +41,38 @@ enum Content {
     Failed(HostFailure),
 }
 
-/// A bundle, and what it proves of a digest by each trust root that it was verified with: attestors and their identities may be many.
+/// A bundle or an envelope, and what it proves by each key and trust root that it was verified with. Attestors may be many, and so
+/// may the digests that it is about.
 #[derive(Debug)]
-struct KnownBundle {
-    bundle: Bundle,
-    proven: RefCell<Vec<Proven>>,
+struct Known<P, V> {
+    piece: P,
+    /// What it says of itself. Nothing proves that.
+    claims: Claims,
+    proven: RefCell<Vec<(By, V)>>,
 }
 
-/// The trust root, the digest, and what came of it.
-type Proven = (Rc<TrustRoot>, String, Result<Signed, BundleError>);
+/// The key, PEM, and the trust root.
+type By = (Option<String>, Option<Rc<TrustRoot>>);
 
-impl KnownBundle {
-    fn new(bundle: Bundle) -> Self {
-        Self { bundle, proven: RefCell::default() }
+impl<P, V: Clone> Known<P, V> {
+    fn new(piece: P, claims: Claims) -> Self {
+        Self { piece, claims, proven: RefCell::default() }
     }
 
-    fn verify_by_root(&self, root: &Rc<TrustRoot>, digest: &str) -> Result<Signed, BundleError> {
-        let is_asked = |own: &Rc<TrustRoot>, of: &str| Rc::ptr_eq(own, root) && of == digest;
-        if let Some((.., known)) = self.proven.borrow().iter().find(|(own, of, _)| is_asked(own, of)) {
+    /// Whether it may be about this digest. What can't be read isn't about another.
+    fn may_be_about(&self, digest: &str) -> bool {
+        self.claims.subjects.is_empty() || self.claims.subjects.iter().any(|subject| subject == digest)
+    }
+
+    /// What it proves of each digest that it says it is about.
+    fn prove(&self, by: By, prove: impl FnOnce(&P) -> V) -> V {
+        let is_by = |(key, root): &By| *key == by.0 && root.as_ref().map(Rc::as_ptr) == by.1.as_ref().map(Rc::as_ptr);
+        if let Some((_, known)) = self.proven.borrow().iter().find(|(of, _)| is_by(of)) {
             return known.clone();
         }
-        let signed = self.bundle.verify_by_root(root, digest);
-        self.proven.borrow_mut().push((Rc::clone(root), digest.to_owned(), signed.clone()));
-        signed
+        let proven = prove(&self.piece);
+        self.proven.borrow_mut().push((by, proven.clone()));
+        proven
     }
 }
 
@@ -100,23 +107,14 @@ impl From<Failure> for Refused {
 }
 
 impl Piece {
-    fn new(place: String, content: Content) -> Self {
-        let claimed = match &content {
-            Content::Bundle(known) => known.bundle.claims().predicate_type,
-            Content::Envelope(envelope) => envelope.claimed_predicate_type(),
-            Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
-        };
-        Self { place, content, claimed }
-    }
-
     /// What can't be read, and why.
     pub(crate) fn unreadable(place: String, why: String) -> Self {
-        Self::new(place, Content::Unreadable(why))
+        Self { place, content: Content::Unreadable(why) }
     }
 
     /// What is listed, and couldn't be looked up.
     pub(crate) fn failed(place: String, failure: HostFailure) -> Self {
-        Self::new(place, Content::Failed(failure))
+        Self { place, content: Content::Failed(failure) }
     }
 
     /// What messages call it: `repository@digest`, or `evidence[0] of ImageEvidence sha256-<hex>`.
@@ -130,7 +128,16 @@ impl Piece {
     pub fn may_be_of(&self, predicate_type: &str) -> bool {
         match &self.content {
             Content::Unreadable(_) | Content::Failed(_) => true,
-            _ => self.claimed.as_deref() == Some(predicate_type),
+            _ => self.claimed_type() == Some(predicate_type),
+        }
+    }
+
+    /// The predicate type of the statement that it says it has.
+    fn claimed_type(&self) -> Option<&str> {
+        match &self.content {
+            Content::Bundle(known) => known.claims.predicate_type.as_deref(),
+            Content::Envelope(known) => known.claims.predicate_type.as_deref(),
+            Content::Notary(_) | Content::Unreadable(_) | Content::Failed(_) => None,
         }
     }
 
@@ -144,12 +151,23 @@ impl Piece {
                 .and_then(decode_base64)
                 .ok_or_else(|| "`data` is not base64; attach it again".to_owned())
                 .and_then(|bytes| Self::notary(notary::COSE, &bytes)),
-            _ if media_type.starts_with(SIGSTORE_BUNDLE) => Bundle::read(document)
-                .map(|bundle| Content::Bundle(Rc::new(KnownBundle::new(bundle))))
-                .map_err(|why| why.to_string()),
-            _ => Envelope::read(document).map(Rc::new).map(Content::Envelope).map_err(|why| why.to_string()),
+            _ if media_type.starts_with(SIGSTORE_BUNDLE) => match Bundle::read(document) {
+                Ok(bundle) => {
+                    let claims = bundle.claims();
+                    Ok(Content::Bundle(Rc::new(Known::new(bundle, claims))))
+                }
+                Err(why) => Err(why.to_string()),
+            },
+            _ => match Envelope::read(document) {
+                Ok(envelope) => {
+                    let (predicate_type, subjects) = envelope.claims().unzip();
+                    let claims = Claims { identity: None, predicate_type, subjects: subjects.unwrap_or_default() };
+                    Ok(Content::Envelope(Rc::new(Known::new(envelope, claims))))
+                }
+                Err(why) => Err(why.to_string()),
+            },
         };
-        Self::new(place, content.unwrap_or_else(Content::Unreadable))
+        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
     }
 
     fn notary(media_type: &str, bytes: &[u8]) -> Result<Content, String> {
@@ -169,7 +187,7 @@ impl Piece {
                 None => Err("its `data` is not JSON; write the object again".to_owned()),
             },
         };
-        Self::new(place, content.unwrap_or_else(Content::Unreadable))
+        Self { place, content: content.unwrap_or_else(Content::Unreadable) }
     }
 }
 
@@ -182,7 +200,7 @@ impl Verifier<'_> {
         attestor: &Attestor,
         wanted: Wanted<'_>,
     ) -> Result<Option<Statement>, Refused> {
-        let Piece { place, content, claimed } = piece;
+        let Piece { place, content } = piece;
         let because = |why: &str| Refused::because(place, why);
         if !attestor.annotations.is_empty() {
             let why = format!("has no annotations, and `{}` asks for some", cut(&attestor.name, 64));
@@ -193,7 +211,7 @@ impl Verifier<'_> {
             Wanted::Statement(predicate) => predicate,
         };
         // Many statements may be beside an image, and few are of the wanted type.
-        if let Some(other) = claimed.as_deref().filter(|own| *own != predicate) {
+        if let Some(other) = piece.claimed_type().filter(|own| *own != predicate) {
             return Err(because(&format!("is a statement of `{}`, not of `{predicate}`", cut(other, 100))));
         }
         let statement = match content {
@@ -214,12 +232,21 @@ impl Verifier<'_> {
                 );
                 return Err(because(&why));
             }
-            Content::Envelope(envelope) => {
-                let key = self.public_key(attestor, "an envelope")?;
-                let verified = envelope.verify(&[(&attestor.name, &key)]).and_then(|verified| verified.statement());
-                Some(verified.map_err(|why| because(&format!("is refused: {why}")))?)
+            Content::Envelope(known) if !known.may_be_about(digest) => {
+                return Err(because("is a statement about another image"));
             }
-            Content::Bundle(bundle) => self.hold_bundle(bundle, digest, attestor, place)?.statement,
+            Content::Envelope(known) => {
+                let (pem, key) = self.public_key(attestor, "an envelope")?;
+                let verified = known.prove((Some(pem), None), |envelope| {
+                    envelope.verify(&[("", &key)]).and_then(|verified| verified.statement()).map(Rc::new)
+                });
+                let statement = verified.map_err(|why| match why {
+                    EnvelopeError::NotSigned(_) => EnvelopeError::NotSigned(vec![cut(&attestor.name, 100)]),
+                    other => other,
+                });
+                Some(statement.map_err(|why| because(&format!("is refused: {why}")))?.as_ref().clone())
+            }
+            Content::Bundle(known) => self.hold_bundle(known, digest, attestor, place)?.statement.clone(),
             Content::Notary(envelope) => {
                 self.hold_notary(envelope, digest, attestor, place)?;
                 None
@@ -235,21 +262,24 @@ impl Verifier<'_> {
 
     fn hold_bundle(
         &self,
-        known: &KnownBundle,
+        known: &Known<Bundle, Result<Rc<Signed>, BundleError>>,
         digest: &str,
         attestor: &Attestor,
         place: &str,
-    ) -> Result<Signed, Refused> {
+    ) -> Result<Rc<Signed>, Refused> {
         let because = |why: &str| Refused::because(place, why);
-        let bundle = &known.bundle;
+        let refuse = |why: BundleError| because(&refused(&known.claims, &why));
+        if !known.may_be_about(digest) {
+            return Err(refuse(BundleError::OtherArtifact(known.claims.subjects.clone())));
+        }
         match attestor.identity {
             Identity::Key(_) | Identity::KeyInCluster(_) => {
-                let key = self.public_key(attestor, "a bundle")?;
+                let (pem, key) = self.public_key(attestor, "a bundle")?;
                 // As hosts do, nobody looks into a log for signatures by a key, unless the attestor has a trust root of its own.
                 let root = attestor.trust_root.as_ref().map(|source| self.trust_root(source)).transpose()?;
-                return bundle
-                    .verify_by_key(&key, root.as_deref(), digest)
-                    .map_err(|why| because(&refused(bundle, &why)));
+                let by = (Some(pem), root.clone());
+                let verify = |bundle: &Bundle| bundle.verify_by_key(&key, root.as_deref(), digest).map(Rc::new);
+                return known.prove(by, verify).map_err(refuse);
             }
             Identity::Certificate { .. } | Identity::Notary(_) => {
                 let why = format!("is a bundle of Sigstore, and `{}` is no attestor of such", cut(&attestor.name, 64));
@@ -265,7 +295,8 @@ impl Verifier<'_> {
             return Err(because(&why));
         };
         let root = self.trust_root(source)?;
-        let signed = known.verify_by_root(&root, digest).map_err(|why| because(&refused(bundle, &why)))?;
+        let by = (None, Some(Rc::clone(&root)));
+        let signed = known.prove(by, |bundle| bundle.verify_by_root(&root, digest).map(Rc::new)).map_err(refuse)?;
         let Some(identity) = &signed.identity else {
             return Err(because("is signed by a key, and not by a certificate"));
         };
@@ -316,8 +347,8 @@ impl Verifier<'_> {
         signed.check_revoked(&self.revoked_in_cluster()?).map_err(refuse)
     }
 
-    /// The key of an attestor.
-    fn public_key(&self, attestor: &Attestor, what: &str) -> Result<PublicKey, Refused> {
+    /// The key of an attestor, and its PEM.
+    fn public_key(&self, attestor: &Attestor, what: &str) -> Result<(String, PublicKey), Refused> {
         let pem = match &attestor.identity {
             Identity::Key(pem) => pem.clone(),
             Identity::KeyInCluster(reference) => self.key(reference)?,
@@ -330,14 +361,49 @@ impl Verifier<'_> {
             }
         };
         let key = PublicKey::from_pem(&pem);
-        Ok(key.map_err(|why| Failure::unusable(format!("the key of the attestor `{}`: {why}", attestor.name)))?)
+        let key =
+            key.map_err(|why| Failure::unusable(format!("the key of the attestor `{}`: {why}", attestor.name)))?;
+        Ok((pem, key))
     }
 }
 
 /// Why a bundle is refused, with whom it names: people recognise it by that.
-fn refused(bundle: &Bundle, why: &BundleError) -> String {
-    match bundle.claims().identity {
+fn refused(claims: &Claims, why: &BundleError) -> String {
+    match &claims.identity {
         Some(identity) => format!("names `{}` as its signer, and is refused: {why}", cut(&identity.subject, 160)),
         None => format!("is refused: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Attestors and digests may be many, but each key and each trust root costs once.
+    #[test]
+    fn a_piece_is_verified_once_for_each_key_and_trust_root() {
+        let claims = Claims { identity: None, predicate_type: None, subjects: vec!["a".to_owned(), "b".to_owned()] };
+        let known = Known::new((), claims);
+        assert!(known.may_be_about("a") && known.may_be_about("b") && !known.may_be_about("c"));
+        let root = || {
+            let json = r#"{"mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1"}"#;
+            Some(Rc::new(TrustRoot::read(json).unwrap()))
+        };
+        let (first, second) = (root(), root());
+        let key = |text: &str| Some(text.to_owned());
+        let all =
+            [(key("a"), None), (key("b"), None), (None, first.clone()), (None, second), (key("a"), first.clone())];
+        let verified = Cell::new(0);
+        for _ in 0..3 {
+            for (number, by) in all.iter().enumerate() {
+                let proven = known.prove(by.clone(), |()| {
+                    verified.set(verified.get() + 1);
+                    number
+                });
+                assert_eq!(proven, number);
+            }
+        }
+        assert_eq!(verified.get(), all.len());
     }
 }

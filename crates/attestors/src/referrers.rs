@@ -7,9 +7,10 @@ use image_admission_host::{Host, HostFailure};
 use image_admission_image::manifest::{Descriptor, Kind, Manifest};
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_untrusted::remedy::{Remedy, is_on};
+use std::collections::BTreeSet;
 
 /// The digests of the artifacts beside `digest`, none if there are none. With a suffix: what the tag `sha256-<hex>.<suffix>` leads
-/// to. Without one: the referrers of the wanted type, in the order of their index. A tag is requested once, and everything after
+/// to. Without one: the referrers of the wanted type, each once, in the order of their index. A tag is requested once, and everything after
 /// that by digest.
 ///
 /// # Errors
@@ -45,5 +46,8 @@ pub fn artifacts_beside(
         )));
     }
     let wanted = manifest.entries().iter().filter(|entry| entry.artifact_type().is_some_and(&mut is_wanted));
-    Ok(wanted.map(Descriptor::digest).filter(|digest| is_digest(digest)).map(str::to_owned).collect())
+    // Whoever lists one artifact many times makes no more work.
+    let mut listed = BTreeSet::new();
+    let digests = wanted.map(Descriptor::digest).filter(|digest| is_digest(digest) && listed.insert(*digest));
+    Ok(digests.map(str::to_owned).collect())
 }

@@ -145,11 +145,11 @@ impl Envelope {
         Message::of(&[header.as_bytes(), &self.payload]).digest(hash).to_vec()
     }
 
-    /// The predicate type of a payload whose signature nobody has checked, if it has one.
+    /// The predicate type and the subjects of a payload whose signature nobody has checked, if it is a statement.
     #[must_use]
-    pub fn claimed_predicate_type(&self) -> Option<String> {
+    pub fn claims(&self) -> Option<(String, Vec<String>)> {
         let unverified = Verified { payload: &self.payload, signers: Vec::new() };
-        unverified.statement().ok().map(|statement| statement.predicate_type)
+        unverified.statement().ok().map(|statement| (statement.predicate_type, statement.subjects))
     }
 }
 

@@ -57,22 +57,25 @@ pub struct Claims {
     pub identity: Option<Identity>,
     /// What kind of statement it has, if it has one.
     pub predicate_type: Option<String>,
+    /// The digests that it is about, `sha256:…`; none if its statement can't be read.
+    pub subjects: Vec<String>,
 }
 
 impl Bundle {
     /// What it says of itself. Nothing of that is proven.
     #[must_use]
     pub fn claims(&self) -> Claims {
-        Claims {
-            identity: match &self.material {
-                Material::Certificate(certificate) => Identity::of(certificate).ok(),
-                Material::Key => None,
-            },
-            predicate_type: match &self.content {
-                SignedContent::Envelope { envelope, .. } => envelope.claimed_predicate_type(),
-                SignedContent::Message { .. } => None,
-            },
-        }
+        let (predicate_type, subjects) = match &self.content {
+            SignedContent::Envelope { envelope, .. } => {
+                envelope.claims().map_or_else(Default::default, |(kind, subjects)| (Some(kind), subjects))
+            }
+            SignedContent::Message { digest, .. } => (None, vec![format!("sha256:{}", hex(digest))]),
+        };
+        let identity = match &self.material {
+            Material::Certificate(certificate) => Identity::of(certificate).ok(),
+            Material::Key => None,
+        };
+        Claims { identity, predicate_type, subjects }
     }
 
     /// Verifies that this key signed the artifact, whose digest is `sha256:` and 64 lower-case hexadecimal digits.
@@ -129,36 +132,40 @@ impl Bundle {
 
     /// When logs and timestamp authorities had the signature. So many of them must prove a time, unless the root has a threshold.
     fn proven_times(&self, signer: Signer<'_>, root: &TrustRoot, usual: usize) -> Result<Vec<Timestamp>, BundleError> {
-        let logs = operators(&root.logs).len();
-        let authorities: BTreeSet<_> = root.timestamp_authorities.iter().map(|own| &own.operator).collect();
+        let logs = operators(&root.logs);
+        let authorities = root.timestamp_authorities.iter().map(|own| own.operator.as_str());
+        let clocks = logs.iter().copied().chain(authorities).collect::<BTreeSet<_>>().len();
+        let logs = logs.len();
         let thresholds = root.thresholds;
         let needed_logs = needed(Service::TransparencyLogs, thresholds.transparency_logs, logs.min(1), logs)?;
-        let needed_times = needed(Service::Times, thresholds.timestamps, usual, logs + authorities.len())?;
+        let needed_times = needed(Service::Times, thresholds.timestamps, usual, clocks)?;
 
         let mut reason = BundleError::NoTime;
         let mut times = Vec::new();
-        let mut stamped_by = BTreeSet::new();
+        // Whoever runs a log and a timestamp authority counts once.
+        let mut timed_by = BTreeSet::new();
         for token in &self.timestamps {
             match timestamp::stamp(token, self.signature(), &root.timestamp_authorities) {
                 Ok(stamp) => {
                     times.push(stamp.time);
-                    stamped_by.insert(stamp.operator);
+                    timed_by.insert(stamp.operator);
                 }
                 // Whoever passes a bundle on could have left it out, so another proof is enough.
                 Err(error) => reason = BundleError::Timestamp(error),
             }
         }
-        let (mut promised_by, mut included_by) = (Vec::new(), Vec::new());
+        let (mut entered_by, mut included_by) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             // Other logs prove nothing here, and are no harm.
             let Some(log) = root.logs.iter().find(|log| log.id == entry.log_id) else { continue };
             match entry.verify(log, self.required, signer, self.content()).map_err(BundleError::Entry)? {
                 Some(time) => {
                     times.push(time);
-                    promised_by.push(log);
+                    timed_by.insert(log.operator.clone());
                 }
                 None => included_by.push(log),
             }
+            entered_by.push(log);
         }
         // An entry without a time of its own counts if its log was trusted when the signature was made.
         for log in &included_by {
@@ -166,9 +173,7 @@ impl Bundle {
                 return Err(BundleError::Entry(EntryError::LogNotValid(*untrusted)));
             }
         }
-        let promised_by = operators(promised_by);
-        let proven_times = stamped_by.len() + promised_by.len();
-        match promised_by.union(&operators(included_by)).count() {
+        match operators(entered_by).len() {
             0 if needed_logs > 0 => {
                 return Err(match self.entries.first() {
                     Some(entry) => BundleError::OtherLog(log::shown(&entry.log_id)),
@@ -177,10 +182,10 @@ impl Bundle {
             }
             found => reached(Service::TransparencyLogs, found, needed_logs)?,
         }
-        if proven_times == 0 && needed_times > 0 {
+        if timed_by.is_empty() && needed_times > 0 {
             return Err(reason);
         }
-        reached(Service::Times, proven_times, needed_times)?;
+        reached(Service::Times, timed_by.len(), needed_times)?;
         times.sort_unstable();
         times.dedup();
         Ok(times)

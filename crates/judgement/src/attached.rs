@@ -14,8 +14,10 @@ use image_admission_settings::{Artifact, AttachedArtifacts, Attestor};
 use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -31,6 +33,8 @@ pub(crate) struct Attachments<'a> {
     every_signer: bool,
     /// By the image's name at a digest: what was found beside it.
     found: BTreeMap<String, Rc<Vec<Found<'a>>>>,
+    /// By the place of a statement, its predicate: one may be about many platforms, and stand beside each of them.
+    predicates: RefCell<BTreeMap<String, Rc<str>>>,
 }
 
 /// What was found beside a digest.
@@ -57,13 +61,14 @@ enum Signed {
     /// An artifact as the host gives it, which holds the document as its configuration.
     Artifact(Document),
     /// The predicate of a statement about this digest.
-    Statement { digest: String, predicate: Box<RawValue> },
+    Statement { digest: String, predicate: Rc<str> },
 }
 
 impl<'a> Attachments<'a> {
     /// Makes no calls yet. The signers of an artifact are tried one after the other, until one has signed it.
     pub(crate) fn new(settings: &'a AttachedArtifacts, host: &'a dyn Host, verifier: &'a Verifier<'a>) -> Self {
-        Self { settings, host, verifier, every_signer: false, found: BTreeMap::new() }
+        let (found, predicates) = (BTreeMap::new(), RefCell::default());
+        Self { settings, host, verifier, every_signer: false, found, predicates }
     }
 
     /// The same, but every signer of an artifact is returned. If one signer can't be checked, that is a failure.
@@ -180,28 +185,30 @@ impl<'a> Attachments<'a> {
     /// registry isn't asked, unless every word counts.
     fn statements(&self, repository: &ImageReference, digest: &str, predicate_type: &str) -> Vec<Found<'a>> {
         let (mut found, mut reasons) = (Vec::new(), Vec::new());
-        let mut hold = |pieces: Result<Rc<Vec<Piece>>, Failure>| match pieces {
-            Ok(pieces) => {
-                for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
-                    match self.statement(piece, digest, predicate_type) {
-                        Ok(Ok(trusted)) => found.push(Found::Trusted(trusted)),
-                        Ok(Err(more)) => more.into_iter().for_each(|why| {
-                            if !reasons.contains(&why) {
-                                reasons.push(why);
+        let mut is_known = false;
+        let mut hold = |pieces: Result<Rc<Vec<Piece>>, Failure>| {
+            match pieces {
+                Ok(pieces) => {
+                    for piece in pieces.iter().rev().filter(|piece| piece.may_be_of(predicate_type)) {
+                        match self.statement(piece, digest, predicate_type) {
+                            Ok(Ok(trusted)) => {
+                                found.push(Found::Trusted(trusted));
+                                is_known = true;
                             }
-                        }),
-                        Err(failure) => found.push(Found::Failure(failure)),
+                            Ok(Err(more)) => more.into_iter().for_each(|why| {
+                                if !reasons.contains(&why) {
+                                    reasons.push(why);
+                                }
+                            }),
+                            Err(failure) => found.push(Found::Failure(failure)),
+                        }
                     }
                 }
-                !found.is_empty()
+                Err(failure) => found.push(Found::Failure(failure)),
             }
-            Err(failure) => {
-                found.push(Found::Failure(failure));
-                false
-            }
+            is_known
         };
-        let is_known = hold(self.verifier.in_cluster(digest));
-        if !is_known || self.every_signer {
+        if !hold(self.verifier.in_cluster(digest)) || self.every_signer {
             let beside = self.verifier.in_registry(repository, digest, None, Some(predicate_type));
             hold(beside.map_err(not_looked_up));
         }
@@ -238,17 +245,19 @@ impl<'a> Attachments<'a> {
             // An attestor that couldn't be checked may have signed it too.
             (Some(_), Some(failure)) if self.every_signer => Err(failure),
             (Some(statement), _) => {
-                let predicate = statement.json.get("predicate").map(serde_json::Value::to_string).unwrap_or_default();
-                // What was read a moment ago is written again, so this never fails.
-                Ok(RawValue::from_string(predicate).map_err(|error| vec![error.to_string()]).map(|predicate| Trusted {
-                    artifact: piece.place().to_owned(),
-                    signers,
-                    document: Signed::Statement { digest: digest.to_owned(), predicate },
-                }))
+                let predicate = self.predicate(piece, &statement.json);
+                let document = Signed::Statement { digest: digest.to_owned(), predicate };
+                Ok(Ok(Trusted { artifact: piece.place().to_owned(), signers, document }))
             }
             (None, Some(failure)) => Err(failure),
             (None, None) => Ok(Err(reasons)),
         }
+    }
+
+    fn predicate(&self, piece: &Piece, statement: &Value) -> Rc<str> {
+        let mut predicates = self.predicates.borrow_mut();
+        let text = || statement.get("predicate").map(Value::to_string).unwrap_or_default().into();
+        Rc::clone(predicates.entry(piece.place().to_owned()).or_insert_with(text))
     }
 }
 
@@ -260,7 +269,7 @@ impl Trusted<'_> {
     pub(crate) fn read(&self) -> Result<Content<'_>, HostFailure> {
         let document = match &self.document {
             Signed::Statement { digest, predicate } => {
-                return Ok(Content { subject: Some(digest.as_str().into()), created: None, json: predicate.get() });
+                return Ok(Content { subject: Some(digest.as_str().into()), created: None, json: predicate });
             }
             Signed::Artifact(document) => document,
         };
@@ -277,9 +286,9 @@ impl Trusted<'_> {
     }
 
     /// Whether it is a statement, whose text is kept. An artifact can be asked for again.
-    pub(crate) fn statement(&self) -> Option<&str> {
+    pub(crate) fn statement(&self) -> Option<&Rc<str>> {
         match &self.document {
-            Signed::Statement { predicate, .. } => Some(predicate.get()),
+            Signed::Statement { predicate, .. } => Some(predicate),
             Signed::Artifact(_) => None,
         }
     }

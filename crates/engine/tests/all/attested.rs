@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use image_admission_engine::validate;
+use image_admission_evidence::media_type::ARTIFACT_TYPE;
 use image_admission_host::WireHost;
 use image_admission_stub_host::{StubHost, digest_of};
 use serde_json::{Value, json};
@@ -514,6 +515,14 @@ fn what_others_write_beside_a_report_changes_nothing() {
         many.rotate_right(1);
         let pushed_out = ask(&reports(), &registry(&image(), &many));
         assert!(!pushed_out.accepted && pushed_out.state() == "not_scanned", "{}", pushed_out.message);
+        // One that is listed many times is one.
+        let listed = |name: &str| json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": ARTIFACT_TYPE, "digest": digest(name), "size": 1});
+        let mut entries = vec![listed("evidence-0")];
+        entries.extend(vec![listed("evidence-1"); 16]);
+        let list =
+            json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries});
+        let host = registry(&image(), &[own.clone(), foreign.clone()]).pushed(&index(), list);
+        assert_eq!(ask(&reports(), &host).accepted, accepted, "{file}");
     }
 }
 
@@ -639,6 +648,23 @@ fn a_cluster_that_can_not_be_asked() {
         let answer = ask(&settings, &host);
         assert_eq!(answer.accepted, accepted, "{what}: {} {}", answer.message, answer.audit);
         assert!(answer.message.contains(why), "{what}: {}", answer.message);
+    }
+}
+
+/// A piece that proves nothing hides nothing that stands beside the image, where it is unknown whether an attestor signed it.
+#[test]
+fn a_foreign_piece_in_the_object_hides_no_report_of_the_registry() {
+    let mut settings = in_cluster(&source(VULN, own_key().1));
+    settings["scanPolicies"] = json!({"scanFailed": "accept"});
+    let unknown =
+        json!({"name": "unknown", "cosign": {"key": {"configMapRef": {"name": "gone", "namespace": "trust"}}}});
+    settings["reports"]["sources"][0]["attestation"]["attestors"].as_array_mut().unwrap().insert(0, unknown);
+    for ids in [vec![], vec!["CVE-1"]] {
+        let beside = registry(&image(), &[envelope(VULN, &[&image()], &trivy(&ids, None))]);
+        let foreign = in_object(&entry(CLEAN));
+        let answer = ask(&settings, &beside.object(object(&image(), &[foreign])));
+        assert_eq!(answer.accepted, ids.is_empty(), "{}", answer.message);
+        assert!(ids.iter().all(|id| answer.message.contains(id)), "{}", answer.message);
     }
 }
 

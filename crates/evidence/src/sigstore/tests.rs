@@ -643,6 +643,24 @@ fn thresholds_count_different_logs_and_authorities() {
         ),
         ("a root without logs", logs(1), vec![], vec![Repeat("/tlogs", 0)], root_below(TransparencyLogs, 0, 1)),
         ("a promise and a timestamp", times(2), vec![], vec![], Ok(2)),
+        (
+            "a promise and a timestamp of one operator",
+            times(2),
+            vec![],
+            vec![Set("/tlogs/0/operator", same("a")), Set("/timestampAuthorities/0/operator", same("a"))],
+            below(Times, 1, 2),
+        ),
+        (
+            "one operator of all",
+            times(2),
+            vec![],
+            vec![
+                Set("/tlogs/0/operator", same("a")),
+                Set("/tlogs/1/operator", same("a")),
+                Set("/timestampAuthorities/0/operator", same("a")),
+            ],
+            root_below(Times, 1, 2),
+        ),
         ("an entry is no time", times(3), vec![], vec![], below(Times, 2, 3)),
         ("a timestamp twice", times(3), vec![Repeat(STAMPS, 2)], vec![], below(Times, 2, 3)),
         ("a promise twice", times(2), vec![Repeat(ENTRIES, 2), Repeat(STAMPS, 0)], vec![], below(Times, 1, 2)),
@@ -859,7 +877,7 @@ fn claims_are_read_and_not_proven() {
     let claims = Bundle::read(&bundle).unwrap().claims();
     assert_eq!(claims.identity.unwrap().subject, SUBJECT);
     assert_eq!(claims.predicate_type.as_deref(), Some("https://slsa.dev/provenance/v1"));
-    let none = Claims { identity: None, predicate_type: None };
+    let none = Claims { identity: None, predicate_type: None, subjects: vec![digest_of(ARTIFACT)] };
     assert_eq!(Bundle::read(&Draft { certificate: None, ..message() }.json()).unwrap().claims(), none);
 }
 
@@ -964,6 +982,14 @@ fn what_is_no_trust_root() {
         let mut root = trust_root();
         spoil.apply(&mut root);
         assert_eq!(TrustRoot::read(&root.to_string()).err(), Some(expected));
+    }
+    // What stands there instead may be a secret.
+    for (text, why) in [
+        ("314159", "invalid type: integer at line 1 column 6"),
+        ("\"hunter2\"", "invalid type: string at line 1 column 9"),
+        ("{\"tlogs\": \"hunter2\"}", "invalid type: string at line 1 column 19"),
+    ] {
+        assert_eq!(TrustRoot::read(text).err(), Some(TrustRootError::Json(why.to_owned())), "{text}");
     }
     assert_eq!(TrustRoot::read(&" ".repeat(MAX_TRUST_ROOT_BYTES + 1)).err(), Some(TrustRootError::TooLarge));
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
 use image_admission_untrusted::time::Timestamp;
+use image_admission_untrusted::unreadable::unreadable;
 use serde::Deserialize;
 
 use crate::certificate::{Certificate, CertificateError};
@@ -104,8 +105,7 @@ impl TrustRoot {
         if json.len() > MAX_TRUST_ROOT_BYTES {
             return Err(TrustRootError::TooLarge);
         }
-        let document: Document =
-            spelling::from_str(json).map_err(|error| TrustRootError::Json(cut(&error.to_string(), 200)))?;
+        let document: Document = spelling::from_str(json).map_err(|error| TrustRootError::Json(unreadable(&error)))?;
         if !MEDIA_TYPES.contains(&document.media_type.as_str()) {
             return Err(TrustRootError::MediaType(cut(&document.media_type, 100)));
         }
@@ -268,7 +268,7 @@ fn validity(range: Option<Range>) -> Result<Validity, TrustRootError> {
 pub enum TrustRootError {
     /// It is larger than [`MAX_TRUST_ROOT_BYTES`].
     TooLarge,
-    /// It isn't JSON of this shape. Holds the parser's words.
+    /// It isn't JSON of this shape. Holds the parser's words, without a value: the Secret that is named may hold something else.
     Json(String),
     /// It is of another type or version. Holds it.
     MediaType(String),

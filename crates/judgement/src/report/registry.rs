@@ -158,7 +158,7 @@ impl<'a> AttachedReports<'a> {
         let time = judged.time.ok_or(UnknownAge::NotMade);
         let (time, known) = wanted.hold_to_age(time, || judged.judgement.clone());
         let origin = Some(match trusted.statement() {
-            Some(json) => Origin::Statement(json.to_owned()),
+            Some(json) => Origin::Statement(Rc::clone(json)),
             None => Origin::Artifact(artifact.to_owned()),
         });
         Some(Statement { by, time, first_made: None, known, origin })

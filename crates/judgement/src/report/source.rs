@@ -13,6 +13,7 @@ use image_admission_scan_report::finding::Findings;
 use image_admission_settings::ReportIdentity;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
+use std::rc::Rc;
 
 /// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image
 /// ends the search, even if its report is too old, pending or failed, or its look-up failed. A source only makes statements:
@@ -86,7 +87,7 @@ pub enum Origin {
     /// The configuration of an artifact, `repository@digest`.
     Artifact(String),
     /// It is this text: the predicate of a statement.
-    Statement(String),
+    Statement(Rc<str>),
 }
 
 /// What is known about an image. None of these is ever taken for another.
