@@ -232,9 +232,6 @@ impl Verifier<'_> {
                 );
                 return Err(because(&why));
             }
-            Content::Envelope(known) if !known.may_be_about(digest) => {
-                return Err(because("is a statement about another image"));
-            }
             Content::Envelope(known) => {
                 let (pem, key) = self.public_key(attestor, "an envelope")?;
                 let verified = known.prove((Some(pem), None), |envelope| {
