@@ -351,13 +351,14 @@ fn settings_that_are_in_use_are_valid() {
             }
         }
         for settings in found {
-            // Keys stand in the cases by their names.
+            // Keys and trust roots stand in the cases by their names.
             if problems(&settings).iter().all(|problem| problem.contains("PEM")) {
                 valid += 1;
+                let is_named = |value: &Value| value.as_str().is_some_and(|text| text.ends_with(" of evidence}"));
                 wrong.extend(
-                    validator.iter_errors(&settings).map(|error| {
-                        format!("{}: {}: {:.300}", path.display(), error.instance_path(), error.to_string())
-                    }),
+                    validator.iter_errors(&settings).filter(|error| !is_named(error.instance().as_ref())).map(
+                        |error| format!("{}: {}: {:.300}", path.display(), error.instance_path(), error.to_string()),
+                    ),
                 );
             }
         }

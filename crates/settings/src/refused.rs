@@ -164,6 +164,15 @@ pub(super) const VERIFICATION: [Refused; 3] = [
     written("imageRules", "`matchConstraints: {imageRules: …}`"),
 ];
 
+/// Settings of an attestor's `notary`, as the proposal for `imageVerification` and notation have them.
+pub(super) const NOTARY: [Refused; 2] = [
+    Refused {
+        name: "certChain",
+        why: Why::Do("a signature has its whole chain in it: write the certificate of the chain's root into `certs`"),
+    },
+    written("trustPolicy", "`trustedIdentities` and `trustStore`"),
+];
+
 /// Settings of its `matchConstraints`.
 pub(super) const CONSTRAINTS: [Refused; 1] = [written("references", "`imageRules: {references: […]}`")];
 

@@ -1526,8 +1526,12 @@ fn attestors_of_evidence_that_could_not_work_are_refused() {
         ),
         (
             json!({"notary": {"certs": "PEM", "trustedIdentities": ["*"], "trustPolicy": {}}}),
+            format!("{at}.notary.trustPolicy: `trustPolicy` is written `trustedIdentities` and `trustStore` here"),
+        ),
+        (
+            json!({"notary": {"certs": "PEM", "trustedIdentities": ["*"], "certChain": "PEM"}}),
             format!(
-                "{at}.notary.trustPolicy: unknown setting `trustPolicy`; known here: certs, tsaCerts, trustedIdentities, trustStore"
+                "{at}.notary.certChain: a signature has its whole chain in it: write the certificate of the chain's root into `certs`"
             ),
         ),
         (

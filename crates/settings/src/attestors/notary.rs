@@ -1,6 +1,7 @@
 //! Attestors of Notary Project: whose certificates count, and which of their subjects.
 
 use super::super::read::{Choice, Problems, SettingsMap};
+use super::super::refused;
 use super::{TextSource, read_source};
 
 /// Who may sign as Notary Project's specification has it: a trust store, and trusted identities.
@@ -35,7 +36,7 @@ impl Choice for TrustStore {
 pub(super) fn read(attestor: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Notary> {
     let path = attestor.path().key("notary");
     let notary = SettingsMap::of(attestor.get("notary"), &path, problems)?;
-    notary.known(&["certs", "tsaCerts", "trustedIdentities", "trustStore"], &[], problems);
+    notary.known(&["certs", "tsaCerts", "trustedIdentities", "trustStore"], &refused::NOTARY, problems);
     if !notary.has("certs") {
         problems.add(path.key("certs"), "the trust store is missing: the certificates of roots, in PEM");
     }

@@ -21,7 +21,7 @@ enum Means {
 use Means::{LeftOut, NoText, Own, Refused};
 
 /// A list of the settings: its path, settings with `$` in its place, what `[]` means, and what `[""]` does.
-const LISTS: [(&str, &str, Means, Means); 66] = [
+const LISTS: [(&str, &str, Means, Means); 75] = [
     ("preScanPolicies.customPolicies", r#"{"preScanPolicies": {"customPolicies": $}}"#, LeftOut, NoText),
     (
         "preScanPolicies.byNamespace.*.customPolicies",
@@ -150,6 +150,60 @@ const LISTS: [(&str, &str, Means, Means); 66] = [
         r#"{"reports": {"vex": [{"attestors": [{"name": "a", "cosign": {"keyless": {"identities": $}}}]}]}}"#,
         Refused("reports.vex[0].attestors[0].cosign.keyless: set `identities`"),
         NoText,
+    ),
+    (
+        "reports.sources[].registry.attestors[].notary.trustedIdentities",
+        r#"{"reports": {"sources": [{"registry": {"attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}}]}}"#,
+        Refused("reports.sources[0].registry.attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
+    ),
+    (
+        "reports.sources[].attestation.attestors",
+        r#"{"reports": {"sources": [{"attestation": {"predicateType": "a", "attestors": $}}]}}"#,
+        Refused("reports.sources[0].attestation.attestors: anybody who can push"),
+        NoText,
+    ),
+    (
+        "reports.sources[].attestation.attestors[].cosign.keyless.identities",
+        r#"{"reports": {"sources": [{"attestation": {"predicateType": "a", "attestors": [{"name": "a", "cosign": {"keyless": {"identities": $}}}]}}]}}"#,
+        Refused("reports.sources[0].attestation.attestors[0].cosign.keyless: set `identities`"),
+        NoText,
+    ),
+    (
+        "reports.sources[].attestation.attestors[].notary.trustedIdentities",
+        r#"{"reports": {"sources": [{"attestation": {"predicateType": "a", "attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}}]}}"#,
+        Refused("reports.sources[0].attestation.attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
+    ),
+    (
+        "reports.sboms[].registry.attestors[].notary.trustedIdentities",
+        r#"{"reports": {"sboms": [{"registry": {"attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}}]}}"#,
+        Refused("reports.sboms[0].registry.attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
+    ),
+    (
+        "reports.sboms[].attestation.attestors",
+        r#"{"reports": {"sboms": [{"attestation": {"predicateType": "a", "attestors": $}}]}}"#,
+        Refused("reports.sboms[0].attestation.attestors: anybody who can push"),
+        NoText,
+    ),
+    (
+        "reports.sboms[].attestation.attestors[].cosign.keyless.identities",
+        r#"{"reports": {"sboms": [{"attestation": {"predicateType": "a", "attestors": [{"name": "a", "cosign": {"keyless": {"identities": $}}}]}}]}}"#,
+        Refused("reports.sboms[0].attestation.attestors[0].cosign.keyless: set `identities`"),
+        NoText,
+    ),
+    (
+        "reports.sboms[].attestation.attestors[].notary.trustedIdentities",
+        r#"{"reports": {"sboms": [{"attestation": {"predicateType": "a", "attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}}]}}"#,
+        Refused("reports.sboms[0].attestation.attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
+    ),
+    (
+        "reports.vex[].attestors[].notary.trustedIdentities",
+        r#"{"reports": {"vex": [{"attestors": [{"name": "a", "notary": {"certs": "PEM", "trustedIdentities": $}}]}]}}"#,
+        Refused("reports.vex[0].attestors[0].notary.trustedIdentities: say whose signatures count"),
+        Own("no subject, which the engine refuses when the policy is deployed"),
     ),
     // What findings are accepted.
     (
