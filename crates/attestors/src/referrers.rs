@@ -10,8 +10,8 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::collections::BTreeSet;
 
 /// The digests of the artifacts beside `digest`, none if there are none. With a suffix: what the tag `sha256-<hex>.<suffix>` leads
-/// to. Without one: the referrers of the wanted type, each once, in the order of their index. A tag is requested once, and everything after
-/// that by digest.
+/// to. Without one: the referrers of the wanted type, each once, in the order of their index. A tag is requested once, and everything
+/// after that by digest.
 ///
 /// # Errors
 /// The registry can't be called, or its answer is no index.

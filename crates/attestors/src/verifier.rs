@@ -78,7 +78,8 @@ impl fmt::Debug for Verifier<'_> {
 }
 
 impl<'a> Verifier<'a> {
-    /// One that has asked nothing yet. `settings` say where evidence is and what it is verified with, `now` is the time of the request.
+    /// One that has asked nothing yet. `settings` say where evidence is and what it is verified with, `now` is the time of the
+    /// request.
     #[must_use]
     pub fn new(settings: &'a Evidence, host: &'a dyn Host, now: Timestamp) -> Self {
         Self {
@@ -116,7 +117,7 @@ impl<'a> Verifier<'a> {
     ) -> Result<Verdict, Failure> {
         // Whoever can write objects, push what the host can't read, or keep either from answering, keeps out nobody who has a
         // signature elsewhere.
-        let hold = |pieces: &[Piece]| self.hold_all(pieces, digest, attestors, Wanted::Signature);
+        let hold = |pieces: &[Piece]| self.signed_in(pieces, digest, attestors);
         let in_cluster = self.in_cluster(digest).and_then(|pieces| hold(&pieces));
         if matches!(in_cluster, Ok(Ok(_))) {
             return Ok(Verdict::ByEvidence);
@@ -142,27 +143,11 @@ impl<'a> Verifier<'a> {
         Ok(Verdict::Unsigned(Refusal { why, evidence }))
     }
 
-    /// The statement of a predicate type about a digest in the first of these pieces that an attestor signed; otherwise why none of them
-    /// counts, one reason for each.
-    ///
-    /// # Errors
-    /// None counts, and one of them can't be verified now.
-    pub fn statement(
-        &self,
-        pieces: &[Piece],
-        digest: &str,
-        attestors: &[&Attestor],
-        predicate_type: &str,
-    ) -> Result<Result<Statement, Vec<String>>, Failure> {
-        let held = self.hold_all(pieces, digest, attestors, Wanted::Statement(predicate_type))?;
-        Ok(held.and_then(|statement| statement.ok_or_else(Vec::new)))
-    }
-
     /// The statement of a predicate type about a digest in a piece, if an attestor signed it.
     ///
     /// # Errors
     /// They didn't, or that is unknown.
-    pub fn statement_in(
+    pub fn statement(
         &self,
         piece: &Piece,
         digest: &str,
@@ -173,19 +158,19 @@ impl<'a> Verifier<'a> {
         held.ok_or_else(|| Refused::Because("it is no statement".to_owned()))
     }
 
-    /// Takes the newest piece that counts. `attach` adds new pieces at the end; other tools sort them.
-    fn hold_all(
+    /// Whether one of these attestors signed one of these pieces, the newest first; otherwise why none of them counts, one reason for
+    /// each. `attach` adds new pieces at the end; other tools sort them.
+    fn signed_in(
         &self,
         pieces: &[Piece],
         digest: &str,
         attestors: &[&Attestor],
-        wanted: Wanted<'_>,
-    ) -> Result<Result<Option<Statement>, Vec<String>>, Failure> {
+    ) -> Result<Result<(), Vec<String>>, Failure> {
         let mut reasons = Vec::new();
         let mut failure: Option<Failure> = None;
         for (piece, attestor) in pieces.iter().rev().flat_map(|piece| attestors.iter().map(move |own| (piece, own))) {
-            match self.hold(piece, digest, attestor, wanted) {
-                Ok(statement) => return Ok(Ok(statement)),
+            match self.hold(piece, digest, attestor, Wanted::Signature) {
+                Ok(_) => return Ok(Ok(())),
                 Err(Refused::Because(why)) if reasons.contains(&why) => {}
                 Err(Refused::Because(why)) => reasons.push(why),
                 // If one failure is no outage, the result is none.

@@ -9,7 +9,7 @@
 //! ```text
 //! payload ── request ── break_glass ── rego (patches) ── update ── prescan ── verification ── scan ── pin ── decision ── response
 //!                                                                                  │           │
-//!                                                                                 cel       judgement
+//!                                                                           cel, attestors  judgement
 //! ```
 //!
 //! It never reads a document of a scanner, which `scan-report` does, and never words why a report rejects an image, which

@@ -4,7 +4,7 @@
 //! that failed isn't looked up.
 //!
 //! ```text
-//! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures ─── evidence ── identity
+//! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures ─── (crate) attestors
 //!                                                                         └──── attestations ──┘
 //! ```
 

@@ -229,7 +229,7 @@ impl<'a> Attachments<'a> {
         let (mut signers, mut reasons) = (Vec::new(), Vec::new());
         let (mut signed, mut unknown) = (None, None);
         for attestor in &self.settings.attestors {
-            match self.verifier.statement_in(piece, digest, attestor, predicate_type) {
+            match self.verifier.statement(piece, digest, attestor, predicate_type) {
                 Ok(statement) => {
                     signers.push(attestor);
                     signed = Some(statement);

@@ -3,7 +3,7 @@
 //! ```text
 //! resolve (one digest, its platforms) ── report ── report/source ── acceptance ── exemption, running, vex, exploited
 //!                                          │      (one file for each source)          │
-//!                                  attached, referrers (what stands beside it)   package (its SBOM)
+//!                                   attached (what is signed of it)    package (its SBOM)
 //! configuration (what it is)
 //! reason (why, as data, and the words of it)
 //! ```

@@ -1,14 +1,14 @@
 //! Attestations: signed documents beside an image in its registry.
 //!
-//! The host returns manifests and configurations, so a document counts if it is the configuration of an artifact. A statement in an
-//! envelope or a bundle is evidence, and verified here. Any other document counts only if the artifact itself is signed, and if its manifest has
-//! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
-//! index, would verify as well.
+//! A statement in an envelope or a bundle is evidence, which `attestors` verifies. Any other document is the configuration of an
+//! artifact, since the host returns no layers. It counts only if the artifact itself is signed, and if its manifest has its type and
+//! a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an index, would
+//! verify as well.
 
 use super::signatures::{Signatures, attestors};
 use image_admission_attestors::artifact::Artifact;
 use image_admission_attestors::referrers::artifacts_beside;
-use image_admission_attestors::{Piece, Verdict};
+use image_admission_attestors::{Piece, Refused, Verdict};
 use image_admission_cel::expression::EvaluationError;
 use image_admission_host::HostFailure;
 use image_admission_image::ImageReference;
@@ -189,14 +189,14 @@ impl<'a> Attestations<'a> {
     ) {
         let verifier = signatures.verifier();
         let hold = |pieces: &[Piece], search: &mut Search<'_>| {
-            for piece in pieces.iter().rev() {
-                match verifier.statement(std::slice::from_ref(piece), digest, attestors, predicate) {
-                    Ok(Ok(statement)) => {
+            for (piece, own) in pieces.iter().rev().flat_map(|piece| attestors.iter().map(move |own| (piece, own))) {
+                match verifier.statement(piece, digest, own, predicate) {
+                    Ok(statement) => {
                         let place = |why| format!("{} {why}", piece.place());
                         search.note(self.unambiguous(statement.json).map_err(place));
                     }
-                    Ok(Err(reasons)) => reasons.into_iter().for_each(|why| search.note(Err(why))),
-                    Err(failure) => search.fail(signatures.unknown(repository.host(), failure)),
+                    Err(Refused::Because(why)) => search.note(Err(why)),
+                    Err(Refused::Failure(failure)) => search.fail(signatures.unknown(repository.host(), failure)),
                 }
                 if search.document.is_some() {
                     return true;
