@@ -1,0 +1,5 @@
+//! Log lines.
+
+pub(crate) fn warning(message: &str) {
+    eprintln!("{message}");
+}

@@ -1,0 +1,28 @@
+//! The companion: it has images scanned that need a report, so that nobody has to ask for it.
+//!
+//! ```text
+//! workload (what runs) ── companion (what is known, what is to be done) ── scanner ── scan (names)
+//!                           │                                                │ (one file for each)
+//!                        settings, budget, backoff
+//! ```
+//!
+//! It decides nothing of an admission, and nothing that it writes is believed: the policy reads the scanner's reports, whoever asked
+//! for them. It does no I/O: observations and the time come in, actions come out.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
+
+mod backoff;
+mod budget;
+mod companion;
+mod scan;
+mod scanner;
+mod settings;
+mod workload;
+
+pub use companion::{Action, Companion, Counts, Failure, NamedImage, Observation, Refusal, Told};
+pub use scan::{ScanId, Target};
+pub use scanner::{
+    End, Impossible, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, ScannerReason, TrivyOperator,
+};
+pub use settings::{CompanionSettings, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans};
+pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};
