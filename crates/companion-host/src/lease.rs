@@ -162,7 +162,7 @@ impl Elector {
         let before = self.leads.send_replace(until);
         match (before, until) {
             (None, Some(_)) => log::write(&log::line(LogLevel::Info, "this instance leads")),
-            (Some(_), None) => log::write(&log::line(LogLevel::Warning, "this instance no longer leads")),
+            (Some(_), None) => log::write(&log::line(LogLevel::Info, "this instance no longer leads")),
             _ => {}
         }
     }

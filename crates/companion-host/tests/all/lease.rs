@@ -42,7 +42,8 @@ impl Running {
         let caller = std::panic::Location::caller();
         async move {
             let changed = timeout(SOON, self.leadership.changed()).await;
-            assert_eq!(changed.unwrap_or_else(|_| panic!("no change, {caller}")), Ok(leads), "{caller}");
+            let changed = changed.unwrap_or_else(|_| panic!("no change, {caller}"));
+            assert_eq!(changed.ok(), Some(leads), "{caller}");
         }
     }
 

@@ -104,11 +104,20 @@ impl LeaseServer {
             Ok((status, object)) => (status, object),
             Err(status) => {
                 let message = format!("the stub answers {status}");
-                (
-                    status,
-                    json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": message,
-                    "reason": "", "code": status.as_u16()}),
-                )
+                let reason = match status {
+                    StatusCode::NOT_FOUND => "NotFound",
+                    StatusCode::CONFLICT => "Conflict",
+                    _ => "InternalError",
+                };
+                let failure = json!({
+                    "kind": "Status",
+                    "apiVersion": "v1",
+                    "status": "Failure",
+                    "message": message,
+                    "reason": reason,
+                    "code": status.as_u16(),
+                });
+                (status, failure)
             }
         };
         let mut response = Response::new(Full::from(body.to_string()));
