@@ -1,6 +1,6 @@
 //! Does in the cluster what the companion says. What it writes is small, and never the result of anything.
 
-use image_admission_companion::{NewObject, Refusal, Request, Scanner, WorkloadReference};
+use image_admission_companion::{NewObject, Request, ScanFailure, Scanner, WorkloadReference};
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
@@ -18,21 +18,21 @@ const NOT_FOUND: u16 = 404;
 ///
 /// # Errors
 /// Why one wasn't. That it is there already is no error: whoever asked for this scan before meant the same.
-pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(), Refusal> {
+pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(), ScanFailure> {
     for new in objects {
         let resource = resource(new.kind.api_version, new.kind.kind, new.kind.plural);
         let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &new.namespace, &resource);
         // An object of ours is one of its kind.
-        let object = serde_json::from_value(new.object.clone()).map_err(|_| Refusal::Invalid)?;
+        let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => {}
             Err(kube::Error::Api(status)) => match status.code {
                 CONFLICT => {}
-                401 | 403 => return Err(Refusal::Forbidden),
-                400 | 404 | 422 => return Err(Refusal::Invalid),
-                _ => return Err(Refusal::Outage),
+                401 | 403 => return Err(ScanFailure::Refused),
+                400 | 404 | 422 => return Err(ScanFailure::Invalid),
+                _ => return Err(ScanFailure::Outage),
             },
-            Err(_) => return Err(Refusal::Outage),
+            Err(_) => return Err(ScanFailure::Outage),
         }
     }
     Ok(())

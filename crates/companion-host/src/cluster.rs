@@ -8,7 +8,7 @@ use image_admission_untrusted::time::Timestamp;
 use kube::core::DynamicObject;
 use serde_json::{Number, Value};
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::watch::Subject;
 
@@ -18,11 +18,11 @@ const LIFETIME: &str = "trivy-operator.aquasecurity.github.io/report-ttl";
 /// The watched objects, and registries.
 pub(crate) struct Watched {
     objects: RwLock<ClusterFiles>,
-    registries: Live,
+    registries: Arc<Live>,
 }
 
 impl Watched {
-    pub(crate) fn new(registries: Live) -> Self {
+    pub(crate) fn new(registries: Arc<Live>) -> Self {
         Self { objects: RwLock::default(), registries }
     }
 

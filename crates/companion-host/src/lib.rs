@@ -1,7 +1,7 @@
 //! Runs the companion: watches the cluster, asks registries, and does what the companion says.
 //!
 //! ```text
-//! run (leads or waits) ── work (what is seen, what is done) ── watch, policy
+//! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch, policy
 //!                           │                          └─── act (writes to the cluster)
 //!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
 //! ```
@@ -10,8 +10,15 @@
 
 mod act;
 mod cluster;
+mod events;
+pub mod http;
 mod judge;
+pub mod lease;
 mod log;
 mod policy;
+mod run;
+pub mod shutdown;
 mod watch;
 mod work;
+
+pub use run::{Options, RunError, run};

@@ -2,10 +2,17 @@
 
 use crate::act;
 use crate::cluster::{Watched, outlived};
+use crate::events::Events;
+use crate::http::Status;
 use crate::judge::judge;
+use crate::log::{line, now, write};
 use crate::policy::Policy;
+use crate::run::Options;
 use crate::watch::{Purpose, Seen, Subject, watch};
-use image_admission_companion::{Action, Companion, CompanionSettings, Observation, Workload};
+use image_admission_companion::event::Event;
+use image_admission_companion::log::LogLevel;
+use image_admission_companion::metrics::Metrics;
+use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_module_host::answers::live::Live;
@@ -19,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// How often the companion is asked what is due.
 const TICK: Duration = Duration::from_millis(200);
@@ -55,13 +62,23 @@ pub(crate) struct Work {
     mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
     /// The labels of namespaces.
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    /// By the kind, how often its watch failed.
+    failures: BTreeMap<String, u64>,
+    events: Arc<Events>,
+    identity: String,
     tasks: JoinSet<()>,
     heard: Sender<Heard>,
 }
 
 impl Work {
     /// Works until the policy changes. Dropping the future ends everything that it began.
-    pub(crate) async fn run(client: Client, settings: CompanionSettings, policy: Policy, registries: Live) {
+    pub(crate) async fn run(
+        client: Client,
+        options: &Options,
+        policy: Policy,
+        registries: Arc<Live>,
+        status: &tokio::sync::watch::Sender<Status>,
+    ) {
         let (heard, mut hears) = mpsc::channel(WAITING);
         let subjects = subjects(&policy);
         let mut tasks = JoinSet::new();
@@ -69,22 +86,29 @@ impl Work {
             tasks.spawn(watch(client.clone(), number, subject.clone(), heard.clone()));
         }
         let mut work = Self {
-            companion: Companion::new(settings.clone(), policy.scanner.clone(), now()),
+            companion: Companion::new(options.settings.clone(), policy.scanner.clone(), now()),
             watched: Arc::new(Watched::new(registries)),
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
             namespaces: BTreeMap::new(),
             policy: Arc::new(policy),
             client,
-            settings,
+            settings: options.settings.clone(),
+            failures: subjects.iter().map(|subject| (subject.resource.plural.clone(), 0)).collect(),
+            events: Arc::default(),
+            identity: options.identity.clone(),
             subjects,
             tasks,
             heard,
         };
-        work.until_the_policy_changes(&mut hears).await;
+        work.until_the_policy_changes(&mut hears, status).await;
     }
 
-    async fn until_the_policy_changes(&mut self, hears: &mut Receiver<Heard>) {
+    async fn until_the_policy_changes(
+        &mut self,
+        hears: &mut Receiver<Heard>,
+        status: &tokio::sync::watch::Sender<Status>,
+    ) {
         let (mut tick, mut policy) = (interval(TICK), interval(POLICY));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -94,7 +118,10 @@ impl Work {
                         return;
                     }
                 }
-                _ = tick.tick() => self.act(now()),
+                _ = tick.tick() => {
+                    self.act(now());
+                    let _ = status.send(self.status(now()));
+                }
                 _ = policy.tick() => self.look_at_policy(),
             }
         }
@@ -108,7 +135,7 @@ impl Work {
             Heard::Policy(read) => match *read {
                 Ok(policy) => return policy.written == self.policy.written,
                 // The last good one holds.
-                Err(why) => crate::log::warning(&why),
+                Err(why) => warn(&why),
             },
         }
         true
@@ -130,10 +157,8 @@ impl Work {
             }
             Seen::Failed(why) => {
                 self.in_sync.remove(&number);
-                crate::log::warning(&format!(
-                    "the watch of {} failed, and begins anew: {why}",
-                    subject.resource.plural
-                ));
+                *self.failures.entry(subject.resource.plural.clone()).or_default() += 1;
+                warn(&format!("the watch of {} failed, and begins anew: {why}", subject.resource.plural));
             }
         }
     }
@@ -226,7 +251,7 @@ impl Work {
             Action::Ask { id, attempt, objects } => {
                 self.tasks.spawn(async move {
                     let created = tokio::time::timeout(WRITE, act::create(&client, &objects)).await;
-                    let result = created.unwrap_or(Err(image_admission_companion::Refusal::Outage));
+                    let result = created.unwrap_or(Err(ScanFailure::Outage));
                     let asked = Observation::Asked { id, attempt, result };
                     let _ = heard.send(Heard::Observation(Box::new(asked))).await;
                 });
@@ -241,7 +266,13 @@ impl Work {
             Action::Wake(workload) => {
                 self.write("wake a controller", async move { act::wake(&client, &workload, now).await })
             }
-            Action::Tell { .. } => {}
+            Action::Tell { workload, image, happened } => {
+                let (events, identity) = (Arc::clone(&self.events), self.identity.clone());
+                self.write("write an Event", async move {
+                    let event = Event { workload: &workload, image: &image, happened: &happened };
+                    events.tell(&client, &event, &identity, now).await
+                });
+            }
         }
     }
 
@@ -250,10 +281,18 @@ impl Work {
         self.tasks.spawn(async move {
             match tokio::time::timeout(WRITE, writing).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => crate::log::warning(&format!("cannot {what}: {error}")),
-                Err(_) => crate::log::warning(&format!("cannot {what}: no answer from the API server")),
+                Ok(Err(error)) => warn(&format!("cannot {what}: {error}")),
+                Err(_) => warn(&format!("cannot {what}: no answer from the API server")),
             }
         });
+    }
+
+    fn status(&self, now: Timestamp) -> Status {
+        let missing = (0..self.subjects.len()).find(|number| !self.in_sync.contains(number));
+        let missing = missing.and_then(|number| self.subjects.get(number));
+        let metrics = Metrics { leader: true, watch_failures: self.failures.clone(), ..self.companion.metrics(now) };
+        let remark = missing.map(|subject| format!("the {} aren't listed yet", subject.resource.plural));
+        Status { beat: Instant::now(), ready: missing.is_none(), remark: remark.unwrap_or_default(), metrics }
     }
 
     fn look_at_policy(&mut self) {
@@ -296,11 +335,6 @@ fn json(object: DynamicObject) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-pub(crate) fn now() -> Timestamp {
-    Timestamp(kube_time())
-}
-
-fn kube_time() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+fn warn(message: &str) {
+    write(&line(LogLevel::Warning, message));
 }

@@ -5,14 +5,18 @@
 
 use crate::backoff::{spread, wait};
 use crate::budget::Budget;
+use crate::event::Happened;
+use crate::metrics::Metrics;
 use crate::scan::{ScanId, Target};
-use crate::scanner::{End, Impossible, Judgement, NewObject, Presence, Request, Scanner, ScannerReason};
+use crate::scan_failure::ScanFailure;
+use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
 use crate::settings::{CompanionSettings, Retry, Seconds};
 use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// How many images are judged at once.
 const JUDGED_AT_ONCE: usize = 4;
@@ -83,34 +87,8 @@ pub enum Observation {
         /// The attempt.
         attempt: u32,
         /// Why it wasn't.
-        result: Result<(), Refusal>,
+        result: Result<(), ScanFailure>,
     },
-}
-
-/// Why the cluster didn't create an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
-    /// The companion may not, or an admission policy says no.
-    Forbidden,
-    /// The object isn't as its definition says, or another scan is under way.
-    Invalid,
-    /// The API server doesn't answer, or failed.
-    Outage,
-}
-
-/// Why a scan failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Failure {
-    /// It took longer than the settings allow.
-    Deadline,
-    /// The scanner says that it is done, and there is no report of this digest.
-    NoReport,
-    /// The scanner says so.
-    Scanner(ScannerReason),
-    /// It couldn't be asked for.
-    NotAsked(Refusal),
-    /// This scanner can't be asked for such an image.
-    Impossible(Impossible),
 }
 
 /// Something to do.
@@ -136,48 +114,10 @@ pub enum Action {
         /// The image, as it spells it.
         image: String,
         /// What happened.
-        told: Told,
+        happened: Happened,
     },
     /// Make a controller that waits try again now.
     Wake(WorkloadReference),
-}
-
-/// What users are told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
-    /// A scan was asked for by this object.
-    Asked(String),
-    /// The report is there.
-    Scanned,
-    /// The scan failed. It is asked for again after so many seconds.
-    Failed(Failure, i64),
-}
-
-/// How many there are of what: for metrics.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Images that are looked after.
-    pub images: usize,
-    /// Images that aren't, since there are too many.
-    pub left_out: usize,
-    /// Images without a fresh report.
-    pub lacking: usize,
-    /// Scans that wait for their turn.
-    pub waiting: usize,
-    /// Scans that are under way.
-    pub under_way: usize,
-    /// Scans that failed, and will be asked for again.
-    pub failed: usize,
-    /// How many seconds the oldest scan has been wanted.
-    pub oldest: i64,
-    /// Scans that were asked for since the start.
-    pub asked: u64,
-    /// Scans whose report came.
-    pub reported: u64,
-    /// Scans that failed, by the reason.
-    pub failures: BTreeMap<Failure, u64>,
-    /// Look-ups at registries that failed.
-    pub look_up_failures: u64,
 }
 
 /// The state of everything.
@@ -201,7 +141,7 @@ pub struct Companion {
     wakes: BTreeMap<String, (Timestamp, usize)>,
     judging: usize,
     actions: Vec<Action>,
-    counts: Counts,
+    counted: Metrics,
 }
 
 /// An image that is looked after.
@@ -212,7 +152,7 @@ struct Image {
     is_being_judged: bool,
     was_judged: bool,
     failures: u32,
-    impossible: Option<Impossible>,
+    impossible: Option<ScanFailure>,
     /// Its scans, and whether each is there.
     scans: BTreeMap<ScanId, Presence>,
 }
@@ -280,7 +220,7 @@ impl Companion {
             wakes: BTreeMap::new(),
             judging: 0,
             actions: Vec::new(),
-            counts: Counts::default(),
+            counted: Metrics::default(),
         }
     }
 
@@ -332,19 +272,20 @@ impl Companion {
 
     /// How many there are of what.
     #[must_use]
-    pub fn counts(&self, now: Timestamp) -> Counts {
-        let wanted = || self.scans.values().filter(|scan| !scan.lacking.is_empty());
-        let under_way = wanted().filter(|scan| scan.is_under_way()).count();
+    pub fn metrics(&self, now: Timestamp) -> Metrics {
+        let wanted: Vec<&Scan> = self.scans.values().filter(|scan| !scan.lacking.is_empty()).collect();
+        let under_way = wanted.iter().filter(|scan| scan.is_under_way()).count();
         let failed =
-            wanted().filter(|scan| !scan.is_under_way() && scan.until.is_some_and(|until| until > now)).count();
-        Counts {
-            images: self.images.len(),
-            lacking: self.images.values().filter(|image| image.lacks()).count(),
-            waiting: wanted().count() - under_way - failed,
-            under_way,
-            failed,
-            oldest: wanted().filter_map(|scan| scan.since).map(|since| now.0 - since.0).max().unwrap_or(0),
-            ..self.counts.clone()
+            wanted.iter().filter(|scan| !scan.is_under_way() && scan.until.is_some_and(|until| until > now)).count();
+        let oldest = wanted.iter().filter_map(|scan| scan.since).map(|since| now.0 - since.0).max().unwrap_or(0);
+        Metrics {
+            images: count(self.images.len()),
+            images_waiting: count(self.images.values().filter(|image| image.lacks()).count()),
+            scans_waiting: count(wanted.len() - under_way - failed),
+            scans_asked: count(under_way),
+            scans_failed: count(failed),
+            oldest_wait: Duration::from_secs(u64::try_from(oldest).unwrap_or(0)),
+            ..self.counted.clone()
         }
     }
 
@@ -387,7 +328,7 @@ impl Companion {
         }
         for image in after.difference(&before) {
             if !self.images.contains_key(image) && self.images.len() >= self.settings.images {
-                self.counts.left_out += 1;
+                self.counted.left_out += 1;
                 continue;
             }
             self.images.entry(image.clone()).or_insert_with(|| Image::new(now)).users.insert(uid.clone());
@@ -424,7 +365,7 @@ impl Companion {
         image.is_being_judged = false;
         if let Judgement::Failed { down } = judgement {
             image.failures += 1;
-            self.counts.look_up_failures += 1;
+            self.counted.registry_failures += 1;
             image.due = after(now, wait(LOOK_UP, image.failures, &named.image));
             if let Some(host) = down {
                 self.registry(&host).fail(&host, now);
@@ -439,7 +380,7 @@ impl Companion {
             Judgement::NotAsked | Judgement::Failed { .. } => (Vec::new(), None),
             Judgement::Impossible(why) => {
                 image.impossible = Some(why);
-                (Vec::new(), (was_told != Some(why)).then_some(Told::Failed(Failure::Impossible(why), 0)))
+                (Vec::new(), (was_told != Some(why)).then_some(Happened::ScanFailed(why, None)))
             }
             Judgement::Known(scans) => (scans, None),
         };
@@ -466,7 +407,7 @@ impl Companion {
             self.tell(named, &told, now);
         }
         if is_news {
-            self.tell(named, &Told::Scanned, now);
+            self.tell(named, &Happened::ImageScanned, now);
         }
         if (is_news || is_first) && !lacks && self.settings.wake {
             self.wake_users(named, now);
@@ -496,7 +437,7 @@ impl Companion {
         if scan.lacking.is_empty() && scan.since.take().is_some() {
             scan.failures = 0;
             scan.until = None;
-            self.counts.reported += 1;
+            self.counted.reported += 1;
             // Others with this scan find it now.
             let others: BTreeSet<NamedImage> = scan.users.iter().filter(|user| *user != image).cloned().collect();
             self.judge_now(&others, now);
@@ -537,24 +478,24 @@ impl Companion {
         match end {
             Some(End::Failed(reason)) => {
                 known.is_done = true;
-                self.fail(&id, Failure::Scanner(reason), now);
+                self.fail(&id, reason, now);
             }
             Some(End::Complete) | None => self.judge_now(&users, now),
         }
     }
 
-    fn asked(&mut self, id: &ScanId, attempt: u32, result: Result<(), Refusal>, now: Timestamp) {
+    fn asked(&mut self, id: &ScanId, attempt: u32, result: Result<(), ScanFailure>, now: Timestamp) {
         let Some(scan) = self.scans.get_mut(id) else { return };
         let is_seen = scan.asking.is_none_or(|(asked, _)| asked != attempt);
         if let Err(refusal) = result
             && !is_seen
         {
             scan.asking = None;
-            self.fail(id, Failure::NotAsked(refusal), now);
+            self.fail(id, refusal, now);
         }
     }
 
-    fn fail(&mut self, id: &ScanId, failure: Failure, now: Timestamp) {
+    fn fail(&mut self, id: &ScanId, failure: ScanFailure, now: Timestamp) {
         let retry = self.settings.scans.retry;
         let Some(scan) = self.scans.get_mut(id) else { return };
         if scan.lacking.is_empty() {
@@ -564,14 +505,14 @@ impl Companion {
         let wait = wait(retry, scan.failures, &id.to_string());
         scan.until = Some(after(now, wait));
         let lacking = scan.lacking.clone();
-        *self.counts.failures.entry(failure).or_default() += 1;
+        *self.counted.failed.entry(failure).or_default() += 1;
         for image in lacking.iter().take(TOLD_OF_ONE) {
-            self.tell(image, &Told::Failed(failure, wait), now);
+            self.tell(image, &Happened::ScanFailed(failure, Some(wait)), now);
         }
     }
 
     /// Tells those who look at the workloads of an image.
-    fn tell(&mut self, named: &NamedImage, told: &Told, now: Timestamp) {
+    fn tell(&mut self, named: &NamedImage, happened: &Happened, now: Timestamp) {
         let Some(image) = self.images.get(named) else { return };
         let workloads = image.users.iter().filter_map(|uid| self.workloads.get(uid)).filter(|of| !of.is_owned);
         for workload in workloads.take(TOLD_OF_ONE) {
@@ -579,7 +520,7 @@ impl Companion {
                 return;
             }
             let (workload, image) = (workload.reference.clone(), named.image.clone());
-            self.actions.push(Action::Tell { workload, image, told: told.clone() });
+            self.actions.push(Action::Tell { workload, image, happened: happened.clone() });
         }
     }
 
@@ -631,7 +572,7 @@ impl Companion {
                     let is_late = !has_ended && now.0 - known.request.created.0 >= deadline;
                     let is_missing = known.ended.is_some_and(|ended| now.0 - ended.0 >= REPORT_COMES);
                     if is_wanted && (is_late || is_missing) {
-                        failed.push((id.clone(), if is_late { Failure::Deadline } else { Failure::NoReport }));
+                        failed.push((id.clone(), if is_late { ScanFailure::Deadline } else { ScanFailure::NoReport }));
                     }
                     known.is_done = is_late || (is_wanted && is_missing) || (is_idle && (takes_away || has_ended));
                 }
@@ -672,11 +613,11 @@ impl Companion {
             let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
             let name = objects.last().map(NewObject::shown).unwrap_or_default();
             let attempt = scan.attempts;
-            self.counts.asked += 1;
+            self.counted.requested += 1;
             under_way += 1;
             self.actions.push(Action::Ask { id, attempt, objects });
             for image in lacking {
-                self.tell(&image, &Told::Asked(name.clone()), now);
+                self.tell(&image, &Happened::ScanRequested(name.clone()), now);
             }
         }
     }
@@ -803,6 +744,10 @@ impl Registry {
     fn may_ask(&mut self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
     }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 fn after(now: Timestamp, seconds: i64) -> Timestamp {

@@ -4,6 +4,8 @@
 //! workload (what runs) ── companion (what is known, what is to be done) ── scanner ── scan (names)
 //!                           │                                                │ (one file for each)
 //!                        settings, budget, backoff
+//!
+//! lease (who leads) · event, metrics, log (what is said, as text)
 //! ```
 //!
 //! It decides nothing of an admission, and nothing that it writes is believed: the policy reads the scanner's reports, whoever asked
@@ -14,15 +16,19 @@
 mod backoff;
 mod budget;
 mod companion;
+pub mod event;
+pub mod lease;
+pub mod log;
+pub mod metrics;
 mod scan;
+mod scan_failure;
 mod scanner;
 mod settings;
 mod workload;
 
-pub use companion::{Action, Companion, Counts, Failure, NamedImage, Observation, Refusal, Told};
+pub use companion::{Action, Companion, NamedImage, Observation};
 pub use scan::{ScanId, Target};
-pub use scanner::{
-    End, Impossible, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, ScannerReason, TrivyOperator,
-};
+pub use scan_failure::ScanFailure;
+pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, TrivyOperator};
 pub use settings::{CompanionSettings, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans};
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

@@ -4,6 +4,7 @@ mod sbomscanner;
 mod trivy_operator;
 
 use crate::scan::{ScanId, Target};
+use crate::scan_failure::ScanFailure;
 use crate::settings::CompanionSettings;
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::{ReportState, ScanReason, Unresolved};
@@ -71,21 +72,12 @@ pub enum Judgement {
     /// What its scans are, and whether each is there.
     Known(Vec<(ScanId, Target, Presence)>),
     /// This scanner can't be asked for it.
-    Impossible(Impossible),
+    Impossible(ScanFailure),
     /// It couldn't be looked up.
     Failed {
         /// The host of its registry, if that seems to be down.
         down: Option<String>,
     },
-}
-
-/// Why a scanner can't be asked for an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Impossible {
-    /// SBOMscanner scans tags.
-    NoTag,
-    /// trivy-operator scans another platform.
-    OtherPlatform,
 }
 
 /// An object of ours by which a scan was asked for.
@@ -110,19 +102,8 @@ pub struct Request {
 pub enum End {
     /// Every image is done.
     Complete,
-    /// It failed, for this reason.
-    Failed(ScannerReason),
-}
-
-/// A reason that a scanner has words for. Words that we don't know aren't repeated: a registry may have chosen them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ScannerReason {
-    /// SBOMscanner found nothing to scan under the tag.
-    NoImagesToScan,
-    /// An error inside of the scanner, or at the registry.
-    InternalError,
-    /// Anything else.
-    Other,
+    /// It failed. The scanner's own words aren't repeated: a registry may have chosen them.
+    Failed(ScanFailure),
 }
 
 impl NewObject {

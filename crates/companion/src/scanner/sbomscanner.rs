@@ -3,8 +3,9 @@
 //!
 //! The Registry stays while the image is in use: SBOMscanner's reports are owned by it.
 
-use super::{End, IMAGE, Impossible, Judgement, Kind, NewObject, Presence, Request, ScannerReason, presence};
+use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, presence};
 use crate::scan::{ScanId, Target};
+use crate::scan_failure::ScanFailure;
 use crate::settings::SbomScannerScans;
 use crate::workload::{COMPANION, MANAGED_BY};
 use image_admission_image::ImageReference;
@@ -62,7 +63,7 @@ impl SbomScanner {
         let Some(tag) = reference.tag() else {
             // Somebody else's report may be there all the same.
             let is_there = presence == Presence::Reported;
-            return if is_there { Judgement::NotAsked } else { Judgement::Impossible(Impossible::NoTag) };
+            return if is_there { Judgement::NotAsked } else { Judgement::Impossible(ScanFailure::DigestAlone) };
         };
         let id = ScanId::of(&format!("{}:{tag}", reference.name()));
         Judgement::Known(vec![(id, Target { reference: reference.clone(), digest: digest.clone() }, presence)])
@@ -149,9 +150,8 @@ fn end(scan_job: &Value) -> Option<End> {
         Some(condition.get("reason").and_then(Value::as_str).unwrap_or_default())
     };
     match (reason("Failed"), reason("Complete")) {
-        (Some("InternalError"), _) => Some(End::Failed(ScannerReason::InternalError)),
-        (Some(_), _) => Some(End::Failed(ScannerReason::Other)),
-        (None, Some("NoImagesToScan")) => Some(End::Failed(ScannerReason::NoImagesToScan)),
+        (Some(_), _) => Some(End::Failed(ScanFailure::Scanner)),
+        (None, Some("NoImagesToScan")) => Some(End::Failed(ScanFailure::NothingToScan)),
         (None, Some(_)) => Some(End::Complete),
         (None, None) => None,
     }

@@ -3,8 +3,9 @@
 //!
 //! Each attempt has a name of its own. The operator takes the report of an earlier CronJob with the same name for that of the new one.
 
-use super::{IMAGE, Impossible, Judgement, Kind, NewObject, Request, presence};
+use super::{IMAGE, Judgement, Kind, NewObject, Request, presence};
 use crate::scan::{ScanId, Target};
+use crate::scan_failure::ScanFailure;
 use crate::settings::TrivyOperatorScans;
 use crate::workload::{COMPANION, MANAGED_BY};
 use image_admission_image::ImageReference;
@@ -46,7 +47,7 @@ impl TrivyOperator {
         let (own, others): (Vec<_>, Vec<_>) =
             report.platforms.iter().partition(|platform| platform.platform.as_ref().is_none_or(is_scanned));
         if own.is_empty() && !others.is_empty() {
-            return Judgement::Impossible(Impossible::OtherPlatform);
+            return Judgement::Impossible(ScanFailure::OtherPlatform);
         }
         let scan = |digest: &String| {
             let id = ScanId::of(&reference.at(digest));

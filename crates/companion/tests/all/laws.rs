@@ -1,7 +1,7 @@
 //! What holds whatever happens.
 
 use crate::world::{Kind, Mood, World};
-use image_admission_companion::{CompanionSettings, Refusal, Scans};
+use image_admission_companion::{CompanionSettings, ScanFailure, Scans};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ enum Happens {
     Stop(u8, u8),
     ReportGoes(u8),
     Mood(Mood),
-    Refuse(Option<Refusal>),
+    Refuse(Option<ScanFailure>),
     Registry(bool),
     Restart,
     Pass(u16),
@@ -24,7 +24,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => (0..4_u8, 0..6_u8).prop_map(|(namespace, name)| Happens::Stop(namespace, name)),
         1 => (0..12_u8).prop_map(Happens::ReportGoes),
         1 => select(vec![Mood::Scans(1), Mood::Scans(40), Mood::Fails, Mood::Skips, Mood::Silent]).prop_map(Happens::Mood),
-        1 => select(vec![None, Some(Refusal::Outage), Some(Refusal::Forbidden)]).prop_map(Happens::Refuse),
+        1 => select(vec![None, Some(ScanFailure::Outage), Some(ScanFailure::Refused)]).prop_map(Happens::Refuse),
         1 => any::<bool>().prop_map(Happens::Registry),
         1 => Just(Happens::Restart),
         4 => (1..200_u16).prop_map(Happens::Pass),
@@ -95,7 +95,7 @@ proptest! {
         if kind == Kind::TrivyOperator {
             prop_assert!(world.requests.is_empty(), "{:?} stay", world.requests);
         }
-        let counts = world.companion.counts(world.now);
-        prop_assert_eq!((counts.lacking, counts.waiting, counts.under_way, counts.failed), (0, 0, 0, 0));
+        let counts = world.companion.metrics(world.now);
+        prop_assert_eq!((counts.images_waiting, counts.scans_waiting, counts.scans_asked, counts.scans_failed), (0, 0, 0, 0));
     }
 }

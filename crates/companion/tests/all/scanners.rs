@@ -1,7 +1,7 @@
 //! The objects by which scanners are asked, and what is read of them again.
 
 use crate::world::{Kind, scanner};
-use image_admission_companion::{End, Request, ScanId, ScannerReason, Target};
+use image_admission_companion::{End, Request, ScanFailure, ScanId, Target};
 use image_admission_image::ImageReference;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
@@ -85,9 +85,9 @@ fn a_scan_job_is_read_as_it_was_written() {
         (json!(null), None),
         (condition("InProgress", "ImageScanInProgress"), None),
         (condition("Complete", "AllImagesScanned"), Some(End::Complete)),
-        (condition("Complete", "NoImagesToScan"), Some(End::Failed(ScannerReason::NoImagesToScan))),
-        (condition("Failed", "InternalError"), Some(End::Failed(ScannerReason::InternalError))),
-        (condition("Failed", "anything else"), Some(End::Failed(ScannerReason::Other))),
+        (condition("Complete", "NoImagesToScan"), Some(End::Failed(ScanFailure::NothingToScan))),
+        (condition("Failed", "InternalError"), Some(End::Failed(ScanFailure::Scanner))),
+        (condition("Failed", "anything else"), Some(End::Failed(ScanFailure::Scanner))),
     ] {
         let mut object = created(job.object.clone());
         object["status"]["conditions"] = conditions.clone();

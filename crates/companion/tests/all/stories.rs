@@ -1,9 +1,8 @@
 //! What happens to one image or a few, told from the start.
 
 use crate::world::{Kind, Mood, World};
-use image_admission_companion::{
-    CompanionSettings, Failure, Observation, Refusal, Retry, ScannerReason, Scans, Seconds, Told,
-};
+use image_admission_companion::event::Happened;
+use image_admission_companion::{CompanionSettings, Observation, Retry, ScanFailure, Scans, Seconds};
 use image_admission_image::workload::WorkloadKind;
 
 const WEB: &str = "ghcr.io/team/web:1.0";
@@ -27,7 +26,11 @@ fn an_image_that_nobody_scanned_is_scanned_and_its_controller_woken() {
             "{kind:?}: {:?}",
             world.woken
         );
-        assert!(matches!(&world.told[..], [(_, Told::Asked(_)), (_, Told::Scanned)]), "{:?}", world.told);
+        assert!(
+            matches!(&world.told[..], [(_, Happened::ScanRequested(_)), (_, Happened::ImageScanned)]),
+            "{:?}",
+            world.told
+        );
     }
 }
 
@@ -89,10 +92,10 @@ fn a_report_that_goes_is_asked_for_again() {
 #[test]
 fn a_scan_that_fails_is_asked_for_again_later_each_time() {
     for (kind, mood, failure, least) in [
-        (Kind::TrivyOperator, Mood::Silent, Failure::Deadline, 1_800),
-        (Kind::SbomScanner, Mood::Silent, Failure::Deadline, 1_800),
-        (Kind::SbomScanner, Mood::Fails, Failure::Scanner(ScannerReason::InternalError), 3),
-        (Kind::SbomScanner, Mood::Skips, Failure::NoReport, 63),
+        (Kind::TrivyOperator, Mood::Silent, ScanFailure::Deadline, 1_800),
+        (Kind::SbomScanner, Mood::Silent, ScanFailure::Deadline, 1_800),
+        (Kind::SbomScanner, Mood::Fails, ScanFailure::Scanner, 3),
+        (Kind::SbomScanner, Mood::Skips, ScanFailure::NoReport, 63),
     ] {
         let mut world = world(kind);
         world.mood = mood;
@@ -102,7 +105,7 @@ fn a_scan_that_fails_is_asked_for_again_later_each_time() {
             .told
             .iter()
             .filter_map(|(_, told)| match told {
-                Told::Failed(of, wait) => {
+                Happened::ScanFailed(of, Some(wait)) => {
                     assert_eq!(*of, failure, "{kind:?} {mood:?}");
                     Some(*wait)
                 }
@@ -114,16 +117,15 @@ fn a_scan_that_fails_is_asked_for_again_later_each_time() {
             assert!((expected..=expected + expected / 5).contains(wait), "{kind:?} {mood:?}: {failed:?}");
         }
         for (asked, wait) in world.asked.windows(2).zip(&failed) {
-            let [first, second] = asked else { unreachable!() };
-            assert!(second.1.0 - first.1.0 >= least + wait, "{kind:?} {mood:?}");
+            assert!(asked[1].1.0 - asked[0].1.0 >= least + wait, "{kind:?} {mood:?}");
         }
         // And once the scanner works again, it is there.
         world.mood = Mood::Scans(5);
         world.pass(7_200);
         assert!(world.has_report(WEB), "{kind:?} {mood:?}");
-        let waiting = world.companion.counts(world.now);
+        let waiting = world.companion.metrics(world.now);
         assert_eq!(
-            (waiting.waiting, waiting.under_way, waiting.failed, waiting.lacking),
+            (waiting.scans_waiting, waiting.scans_asked, waiting.scans_failed, waiting.images_waiting),
             (0, 0, 0, 0),
             "{kind:?} {mood:?}"
         );
@@ -132,14 +134,12 @@ fn a_scan_that_fails_is_asked_for_again_later_each_time() {
 
 #[test]
 fn an_api_server_that_refuses_is_asked_again() {
-    for refusal in [Refusal::Forbidden, Refusal::Invalid, Refusal::Outage] {
+    for refusal in [ScanFailure::Refused, ScanFailure::Invalid, ScanFailure::Outage] {
         let mut world = world(Kind::TrivyOperator);
         world.refusal = Some(refusal);
         world.run("shop", "web", WEB);
         world.pass(10);
-        assert!(
-            world.told.iter().any(|(_, told)| matches!(told, Told::Failed(Failure::NotAsked(of), _) if *of == refusal))
-        );
+        assert!(world.told.iter().any(|(_, told)| matches!(told, Happened::ScanFailed(of, _) if *of == refusal)));
         world.refusal = None;
         world.pass(90);
         assert!(world.has_report(WEB), "{refusal:?}");
@@ -229,7 +229,7 @@ fn what_nobody_uses_any_more_is_not_asked_for() {
         world.stop("shop", rest);
         world.pass(600);
         assert_eq!(world.asked.len(), 1, "{kind:?}");
-        assert_eq!(world.companion.counts(world.now).images, 1);
+        assert_eq!(world.companion.metrics(world.now).images, 1);
     }
 }
 
@@ -240,12 +240,12 @@ fn namespaces_that_the_policy_leaves_out_are_left_out() {
     world.companion.observe(observation(true), world.now);
     world.run("kube-system", "proxy", WEB);
     world.pass(60);
-    assert_eq!((world.asked.len(), world.companion.counts(world.now).images), (0, 0));
+    assert_eq!((world.asked.len(), world.companion.metrics(world.now).images), (0, 0));
     world.companion.observe(observation(false), world.now);
     world.pass(60);
     assert!(world.has_report(WEB));
     world.companion.observe(observation(true), world.now);
-    assert_eq!(world.companion.counts(world.now).images, 0);
+    assert_eq!(world.companion.metrics(world.now).images, 0);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn more_images_than_the_settings_allow_are_counted_and_left() {
         world.run("shop", &format!("web-{number}"), &format!("ghcr.io/team/web-{number}:1"));
     }
     world.pass(60);
-    let counts = world.companion.counts(world.now);
+    let counts = world.companion.metrics(world.now);
     assert_eq!((counts.images, counts.left_out, world.asked.len()), (3, 7, 3));
 }
 

@@ -1,8 +1,9 @@
 //! A cluster that is played: it does what the companion says, with a scanner that takes its time, and time goes by in seconds.
 
+use image_admission_companion::event::Happened;
 use image_admission_companion::{
-    Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Refusal,
-    Request, ScanId, Scanner, ScannerReason, Target, Told, Workload, WorkloadReference,
+    Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Request,
+    ScanFailure, ScanId, Scanner, Target, Workload, WorkloadReference,
 };
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
@@ -38,7 +39,7 @@ pub(crate) struct World {
     pub(crate) now: Timestamp,
     pub(crate) mood: Mood,
     /// Why nothing can be created.
-    pub(crate) refusal: Option<Refusal>,
+    pub(crate) refusal: Option<ScanFailure>,
     /// Whether registries answer.
     pub(crate) registry_is_up: bool,
     pub(crate) workloads: BTreeMap<String, Workload>,
@@ -49,7 +50,7 @@ pub(crate) struct World {
     pub(crate) asked: Vec<(ScanId, Timestamp)>,
     /// All actions, as text: the same run gives the same ones.
     pub(crate) log: Vec<String>,
-    pub(crate) told: Vec<(String, Told)>,
+    pub(crate) told: Vec<(String, Happened)>,
     pub(crate) woken: Vec<(String, Timestamp)>,
     pub(crate) withdrawn: Vec<(Request, Timestamp)>,
     pub(crate) look_ups: Vec<(String, Timestamp)>,
@@ -171,7 +172,7 @@ impl World {
                     self.heard.push(Observation::Report(request.id.clone(), request.attempt));
                     End::Complete
                 }
-                Mood::Fails if age == 3 => End::Failed(ScannerReason::InternalError),
+                Mood::Fails if age == 3 => End::Failed(ScanFailure::Scanner),
                 Mood::Skips if age == 3 => End::Complete,
                 _ => continue,
             };
@@ -203,7 +204,7 @@ impl World {
                 self.withdrawn.push((request.clone(), self.now));
                 self.heard.push(Observation::RequestGone(request));
             }
-            Action::Tell { workload, told, .. } => self.told.push((workload.uid, told)),
+            Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
             Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
         }
     }
