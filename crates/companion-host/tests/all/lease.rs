@@ -175,3 +175,13 @@ async fn ending_takes_no_longer_for_a_silent_server() {
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(server.holder(), "a");
 }
+
+/// A process that was frozen may act on what it knew, before its elector comes to run.
+#[tokio::test]
+async fn who_was_frozen_doesnt_lead_when_it_wakes() {
+    let server = LeaseServer::default();
+    let mut first = start(&server, "a").await;
+    first.becomes(true).await;
+    std::thread::sleep(TIMING.lead);
+    assert!(!first.leadership.leads());
+}
