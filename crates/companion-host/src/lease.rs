@@ -161,8 +161,8 @@ impl Elector {
         let until = until.filter(|until| Instant::now() < *until);
         let before = self.leads.send_replace(until);
         match (before, until) {
-            (None, Some(_)) => log::info("this instance leads"),
-            (Some(_), None) => log::info("this instance no longer leads"),
+            (None, Some(_)) => log::write(&log::line(LogLevel::Info, "this instance leads")),
+            (Some(_), None) => log::write(&log::line(LogLevel::Info, "this instance no longer leads")),
             _ => {}
         }
     }
@@ -172,8 +172,8 @@ impl Elector {
         self.publish();
         let Some(lease) = released else { return };
         match timeout(RELEASE, self.replace(&lease)).await {
-            Ok(Ok(_)) => log::info("the lease was given back"),
-            _ => log::warning("the lease wasn't given back: another leads once it is old"),
+            Ok(Ok(_)) => log::write(&log::line(LogLevel::Info, "the lease was given back")),
+            _ => log::write(&log::line(LogLevel::Warning, "the lease wasn't given back: another leads once it is old")),
         }
     }
 }

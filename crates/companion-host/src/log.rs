@@ -11,16 +11,6 @@ pub fn line(level: LogLevel, message: &str) -> LogLine {
     LogLine::new(now(), level, message)
 }
 
-/// Writes a line without fields that says what was done.
-pub fn info(message: &str) {
-    write(&line(LogLevel::Info, message));
-}
-
-/// Writes a line without fields that says what went wrong.
-pub fn warning(message: &str) {
-    write(&line(LogLevel::Warning, message));
-}
-
 /// Writes a line. It is lost if stderr can't be written to.
 pub fn write(line: &LogLine) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");

@@ -7,6 +7,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::fmt;
 
 /// What reports the Events, and manages the objects that the companion writes.
 pub const CONTROLLER: &str = "image-admission-companion";
@@ -20,38 +21,38 @@ const IMAGE: usize = 600;
 /// The most bytes of `reportingInstance`.
 const INSTANCE: usize = 128;
 
-/// The workload that an Event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Regarding<'a> {
+/// An object that an Event is about, or one that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
     /// For example `apps/v1`.
-    pub api_version: &'a str,
+    pub api_version: String,
     /// For example `Deployment`.
-    pub kind: &'a str,
-    /// Its namespace. The Event is in it too.
-    pub namespace: &'a str,
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
     /// Its name.
-    pub name: &'a str,
+    pub name: String,
     /// Its uid.
-    pub uid: &'a str,
+    pub uid: String,
 }
 
 /// What happened to an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened<'a> {
-    /// The scanner was asked by this object, `CronJob image-scans/scan-1`.
-    ScanRequested(&'a str),
-    /// There is a report.
-    ImageScanned,
-    /// There is no report.
-    ScanFailed(ScanFailure),
+    /// The scanner was asked, by this object.
+    ScanRequested(&'a Object),
+    /// There is this report.
+    ImageScanned(&'a Object),
+    /// There is no report, though the scanner was asked by this object, if it got as far as that.
+    ScanFailed(ScanFailure, Option<&'a Object>),
 }
 
 /// An Event about a workload and one of its images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
-    /// The workload.
-    pub regarding: Regarding<'a>,
-    /// The image, as the workload spells it.
+    /// The workload that it is about. The Event is in its namespace.
+    pub workload: &'a Object,
+    /// The image, `host/repository[:tag][@digest]`.
     pub image: &'a str,
     /// What happened to it.
     pub happened: Happened<'a>,
@@ -62,17 +63,17 @@ impl Event<'_> {
     /// 409, and [`repeat`] is written instead.
     #[must_use]
     pub fn name(&self) -> String {
-        let identity = [self.regarding.uid, self.image, self.happened.reason()].join("\n");
+        let identity = [&self.workload.uid, self.image, self.happened.reason()].join("\n");
         let digest = Sha256::digest(identity).iter().take(8).copied().collect::<Vec<u8>>();
         let suffix = format!(".{}", HEXLOWER.encode(&digest));
-        let object = within(self.regarding.name, NAME - suffix.len());
+        let object = within(&self.workload.name, NAME - suffix.len());
         [object.trim_end_matches(['.', '-']), &suffix].concat()
     }
 
     /// The Event to create. `instance` is the identity of this process.
     #[must_use]
     pub fn to_json(&self, instance: &str, time: Timestamp) -> Value {
-        let Regarding { api_version, kind, namespace, name, uid } = self.regarding;
+        let Object { api_version, kind, namespace, name, uid } = self.workload;
         json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -97,8 +98,9 @@ impl Event<'_> {
         let image = cut(self.image, IMAGE);
         let note = match self.happened {
             Happened::ScanRequested(by) => format!("asked for a scan of `{image}`: {by}"),
-            Happened::ImageScanned => format!("`{image}` has a scan report"),
-            Happened::ScanFailed(failure) => format!("`{image}` wasn't scanned: {failure}"),
+            Happened::ImageScanned(report) => format!("`{image}` has a scan report: {report}"),
+            Happened::ScanFailed(failure, None) => format!("`{image}` wasn't scanned: {failure}"),
+            Happened::ScanFailed(failure, Some(by)) => format!("`{image}` wasn't scanned: {failure} ({by})"),
         };
         within(&note, NOTE).to_owned()
     }
@@ -110,9 +112,16 @@ impl Happened<'_> {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::ScanRequested(_) => "ScanRequested",
-            Self::ImageScanned => "ImageScanned",
+            Self::ImageScanned(_) => "ImageScanned",
             Self::ScanFailed(..) => "ScanFailed",
         }
+    }
+}
+
+/// As notes name it: ``CronJob `image-scans/scan-1` ``.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} `{}/{}`", self.kind, self.namespace, self.name)
     }
 }
 
@@ -140,13 +149,28 @@ mod tests {
     const TIME: Timestamp = Timestamp(1_793_534_400);
     const IMAGE: &str = "ghcr.io/team/app:1@sha256:0f1e2d3c";
 
-    const WORKLOAD: Regarding<'_> =
-        Regarding { api_version: "apps/v1", kind: "Deployment", namespace: "shop", name: "web", uid: "uid-of-web" };
-    const REQUESTED: Happened<'_> = Happened::ScanRequested("CronJob image-scans/scan-1");
+    fn object(api_version: &str, kind: &str, namespace: &str, name: &str) -> Object {
+        Object {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: format!("uid-of-{name}"),
+        }
+    }
+
+    fn workload() -> Object {
+        object("apps/v1", "Deployment", "shop", "web")
+    }
+
+    fn request() -> Object {
+        object("batch/v1", "CronJob", "image-scans", "scan-1")
+    }
 
     #[test]
     fn an_event_in_full() {
-        let event = Event { regarding: WORKLOAD, image: IMAGE, happened: REQUESTED };
+        let (workload, request) = (workload(), request());
+        let event = Event { workload: &workload, image: IMAGE, happened: Happened::ScanRequested(&request) };
         // printf 'uid-of-web\nghcr.io/team/app:1@sha256:0f1e2d3c\nScanRequested' | sha256sum
         let expected = json!({
             "apiVersion": "events.k8s.io/v1",
@@ -161,7 +185,7 @@ mod tests {
             "type": "Normal",
             "reason": "ScanRequested",
             "action": "Scan",
-            "note": "asked for a scan of `ghcr.io/team/app:1@sha256:0f1e2d3c`: CronJob image-scans/scan-1",
+            "note": "asked for a scan of `ghcr.io/team/app:1@sha256:0f1e2d3c`: CronJob `image-scans/scan-1`",
             "regarding": {
                 "apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web", "uid": "uid-of-web",
             },
@@ -173,12 +197,30 @@ mod tests {
 
     #[test]
     fn what_each_event_says() {
-        let failed = "`IMAGE` wasn't scanned: there was no report in time: see the scanner's log";
+        let (workload, request) = (workload(), request());
+        let report = object("aquasecurity.github.io/v1alpha1", "VulnerabilityReport", "image-scans", "cronjob-scan-1");
         for (happened, kind, reason, note) in [
-            (Happened::ImageScanned, "Normal", "ImageScanned", "`IMAGE` has a scan report"),
-            (Happened::ScanFailed(ScanFailure::Deadline), "Warning", "ScanFailed", failed),
+            (
+                Happened::ImageScanned(&report),
+                "Normal",
+                "ImageScanned",
+                "`IMAGE` has a scan report: VulnerabilityReport `image-scans/cronjob-scan-1`",
+            ),
+            (
+                Happened::ScanFailed(ScanFailure::Deadline, Some(&request)),
+                "Warning",
+                "ScanFailed",
+                "`IMAGE` wasn't scanned: no report was made in time: see the scanner's log (CronJob `image-scans/scan-1`)",
+            ),
+            (
+                Happened::ScanFailed(ScanFailure::Registry, None),
+                "Warning",
+                "ScanFailed",
+                "`IMAGE` wasn't scanned: the registry didn't resolve the tag: check the image's name and the pull \
+                 credentials",
+            ),
         ] {
-            let event = Event { regarding: WORKLOAD, image: "IMAGE", happened }.to_json("companion-1", TIME);
+            let event = Event { workload: &workload, image: "IMAGE", happened }.to_json("companion-1", TIME);
             assert_eq!((&event["type"], &event["reason"]), (&json!(kind), &json!(reason)));
             assert_eq!(event["note"], note);
         }
@@ -186,26 +228,34 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_workload_image_and_reason() {
-        let name = |uid, image, happened| Event { regarding: Regarding { uid, ..WORKLOAD }, image, happened }.name();
-        let first = name("1", "a", REQUESTED);
-        assert_eq!(first, name("1", "a", Happened::ScanRequested("CronJob image-scans/scan-2")));
-        assert_ne!(first, name("2", "a", REQUESTED));
-        assert_ne!(first, name("1", "b", REQUESTED));
-        assert_ne!(first, name("1", "a", Happened::ImageScanned));
-        assert_ne!(name("1a", "b", REQUESTED), name("1", "ab", REQUESTED));
+        let (workload, request) = (workload(), request());
+        let name = |uid: &str, image: &str, happened| {
+            Event { workload: &Object { uid: uid.to_owned(), ..workload.clone() }, image, happened }.name()
+        };
+        let requested = Happened::ScanRequested(&request);
+        let first = name("1", "a", requested);
+        assert_eq!(first, name("1", "a", Happened::ScanRequested(&workload)));
+        assert_ne!(first, name("2", "a", requested));
+        assert_ne!(first, name("1", "b", requested));
+        assert_ne!(first, name("1", "a", Happened::ImageScanned(&request)));
+        assert_ne!(name("1a", "b", requested), name("1", "ab", requested));
     }
 
     #[test]
     fn what_is_long_is_cut_to_what_the_api_server_takes() {
+        let request = request();
         let long = "a".repeat(235);
         // The character before the suffix of 17 would be a dot or a dash.
         for (name, kept) in [(long.clone() + "bcd", 236), (long.clone() + ".cd", 235), (long + "-cd", 235)] {
-            let event =
-                Event { regarding: Regarding { name: &name, ..WORKLOAD }, image: IMAGE, happened: REQUESTED }.name();
-            assert_eq!((event.len(), event.get(..kept)), (kept + 17, name.get(..kept)));
+            let workload = object("v1", "Pod", "shop", &name);
+            let event = Event { workload: &workload, image: IMAGE, happened: Happened::ScanRequested(&request) };
+            assert_eq!(event.name().len(), kept + 17);
+            assert_eq!(event.name().get(..kept), name.get(..kept));
         }
+        let workload = object("v1", "Pod", "shop", &"n".repeat(253));
         let image = "ä".repeat(5_000);
-        let event = Event { regarding: WORKLOAD, image: &image, happened: REQUESTED }.to_json(&"i".repeat(253), TIME);
+        let event = Event { workload: &workload, image: &image, happened: Happened::ImageScanned(&workload) };
+        let event = event.to_json(&"i".repeat(253), TIME);
         let note = event["note"].as_str().unwrap();
         assert!((990..=1_000).contains(&note.len()), "{}", note.len());
         assert_eq!(event["reportingInstance"].as_str().map(str::len), Some(128));
@@ -213,10 +263,11 @@ mod tests {
 
     #[test]
     fn an_image_breaks_no_note() {
-        let event = Event { regarding: WORKLOAD, image: "a\n\u{202e}b", happened: REQUESTED };
+        let (workload, request) = (workload(), request());
+        let event = Event { workload: &workload, image: "a\n\u{202e}b", happened: Happened::ScanRequested(&request) };
         assert_eq!(
             event.to_json("i", TIME)["note"],
-            r"asked for a scan of `a\u{a}\u{202e}b`: CronJob image-scans/scan-1"
+            r"asked for a scan of `a\u{a}\u{202e}b`: CronJob `image-scans/scan-1`"
         );
     }
 

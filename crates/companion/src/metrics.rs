@@ -47,19 +47,13 @@ pub enum Watched {
     Images,
     /// Jobs.
     Jobs,
-    /// Namespaces.
-    Namespaces,
     /// Pods.
     Pods,
     /// SBOMscanner's Registries.
     Registries,
     /// ReplicaSets.
     ReplicaSets,
-    /// ReplicationControllers.
-    ReplicationControllers,
-    /// SbomReports of trivy-operator.
-    SbomReports,
-    /// SBOMscanner's SBOMs.
+    /// SbomReports of trivy-operator, and SBOMs of SBOMscanner.
     Sboms,
     /// SBOMscanner's ScanJobs.
     ScanJobs,
@@ -71,29 +65,20 @@ pub enum Watched {
 
 impl Watched {
     /// All of them, sorted by label.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 12] = [
         Self::CronJobs,
         Self::DaemonSets,
         Self::Deployments,
         Self::Images,
         Self::Jobs,
-        Self::Namespaces,
         Self::Pods,
         Self::Registries,
         Self::ReplicaSets,
-        Self::ReplicationControllers,
-        Self::SbomReports,
         Self::Sboms,
         Self::ScanJobs,
         Self::StatefulSets,
         Self::VulnerabilityReports,
     ];
-
-    /// What has this plural, `pods`. None of another kind is watched.
-    #[must_use]
-    pub fn named(plural: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|watched| watched.label() == plural)
-    }
 
     /// The value of the label: the plural of the kind, in lower case, as RBAC has it.
     #[must_use]
@@ -104,12 +89,9 @@ impl Watched {
             Self::Deployments => "deployments",
             Self::Images => "images",
             Self::Jobs => "jobs",
-            Self::Namespaces => "namespaces",
             Self::Pods => "pods",
             Self::Registries => "registries",
             Self::ReplicaSets => "replicasets",
-            Self::ReplicationControllers => "replicationcontrollers",
-            Self::SbomReports => "sbomreports",
             Self::Sboms => "sboms",
             Self::ScanJobs => "scanjobs",
             Self::StatefulSets => "statefulsets",
@@ -221,7 +203,7 @@ mod tests {
         // Counters, and only they, are named so.
         assert!(described.iter().all(|line| line.ends_with(" counter") == line.contains("_total ")));
         assert_eq!(text.lines().filter(|line| line.starts_with("# HELP ")).count(), 10);
-        assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 7 + 3 + 9 + 15);
+        assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 7 + 3 + 6 + 12);
     }
 
     #[test]
@@ -235,7 +217,5 @@ mod tests {
     #[test]
     fn kinds_are_sorted() {
         assert!(Watched::ALL.map(Watched::label).is_sorted());
-        assert_eq!(Watched::named("sbomreports"), Some(Watched::SbomReports));
-        assert_eq!(Watched::named("secrets"), None);
     }
 }

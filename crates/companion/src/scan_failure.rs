@@ -7,68 +7,47 @@ use std::fmt;
 pub enum ScanFailure {
     /// There was no report when the time for the scan was over.
     Deadline,
-    /// RBAC or an admission policy refused the object that asks for the scan.
-    Forbidden,
-    /// The API server refused that object as invalid, or since another scan is under way.
-    Invalid,
-    /// The scanner was done, and there was no report of this digest.
-    NoReport,
+    /// The object that the scan was asked for with was deleted by somebody else.
+    Deleted,
     /// The scanner can't be asked for an image that is named by digest alone.
-    NoTag,
-    /// The scanner found nothing to scan under the tag.
-    NothingToScan,
-    /// The scanner scans another platform.
-    OtherPlatform,
-    /// The API server didn't answer, or failed.
-    Outage,
+    DigestAlone,
+    /// The API server refused the object that asks for the scan.
+    Refused,
+    /// The registry didn't say which image a tag is.
+    Registry,
     /// The scanner said that the scan failed.
     Scanner,
 }
 
 impl ScanFailure {
     /// All of them, sorted by label.
-    pub const ALL: [Self; 9] = [
-        Self::Deadline,
-        Self::Forbidden,
-        Self::Invalid,
-        Self::NoReport,
-        Self::NoTag,
-        Self::NothingToScan,
-        Self::OtherPlatform,
-        Self::Outage,
-        Self::Scanner,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Deadline, Self::Deleted, Self::DigestAlone, Self::Refused, Self::Registry, Self::Scanner];
 
     /// The value of a metric's label `reason`.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Deadline => "deadline",
-            Self::Forbidden => "forbidden",
-            Self::Invalid => "invalid",
-            Self::NoReport => "no_report",
-            Self::NoTag => "no_tag",
-            Self::NothingToScan => "nothing_to_scan",
-            Self::OtherPlatform => "other_platform",
-            Self::Outage => "outage",
+            Self::Deleted => "deleted",
+            Self::DigestAlone => "digest_alone",
+            Self::Refused => "refused",
+            Self::Registry => "registry",
             Self::Scanner => "scanner",
         }
     }
 }
 
-/// What happened, and where to look or what to change.
+/// A clause without a subject, and what to do where something can be done.
 impl fmt::Display for ScanFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Deadline => "there was no report in time: see the scanner's log",
-            Self::Forbidden => "the companion may not ask the scanner: check its rights and admission policies",
-            Self::Invalid => "the API server refused the request for a scan: see the companion's log",
-            Self::NoReport => "the scanner is done, and there is no report of this digest: see the scanner's log",
-            Self::NoTag => "SBOMscanner scans tags, and the image is named by digest alone: name its tag too",
-            Self::NothingToScan => "the scanner found no such image: check the tag, and the scanner's pull secrets",
-            Self::OtherPlatform => "the scanner scans another platform of the image: check the policy's `platforms`",
-            Self::Outage => "the API server didn't take the request for a scan",
-            Self::Scanner => "the scanner says that the scan failed: see its log",
+            Self::Deadline => "no report was made in time: see the scanner's log",
+            Self::Deleted => "the request was deleted before there was a report",
+            Self::DigestAlone => "the scanner can't scan an image that is named by digest alone: name its tag too",
+            Self::Refused => "the API server refused the request: see the companion's log",
+            Self::Registry => "the registry didn't resolve the tag: check the image's name and the pull credentials",
+            Self::Scanner => "the scanner reported a failure: see its status",
         })
     }
 }
