@@ -491,7 +491,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1_000))]
+        #![proptest_config(ProptestConfig::with_cases(500))]
 
         #[test]
         fn never_two_lead(
