@@ -380,7 +380,7 @@ impl Companion {
             Judgement::NotAsked | Judgement::Failed { .. } => (Vec::new(), None),
             Judgement::Impossible(why) => {
                 image.impossible = Some(why);
-                (Vec::new(), (was_told != Some(why)).then_some(Happened::ScanFailed(why, None)))
+                (Vec::new(), (was_told != Some(why)).then_some(Happened::ScanFailed(why)))
             }
             Judgement::Known(scans) => (scans, None),
         };
@@ -507,7 +507,7 @@ impl Companion {
         let lacking = scan.lacking.clone();
         *self.counted.failed.entry(failure).or_default() += 1;
         for image in lacking.iter().take(TOLD_OF_ONE) {
-            self.tell(image, &Happened::ScanFailed(failure, Some(wait)), now);
+            self.tell(image, &Happened::ScanFailed(failure), now);
         }
     }
 

@@ -25,8 +25,8 @@ pub enum Happened {
     ScanRequested(String),
     /// There is a report.
     ImageScanned,
-    /// There is none. It is asked for again after so many seconds, if that may help.
-    ScanFailed(ScanFailure, Option<i64>),
+    /// There is none. It is asked for again later, if that may help.
+    ScanFailed(ScanFailure),
 }
 
 /// An Event about a workload and one of its images.
@@ -70,7 +70,7 @@ impl Event<'_> {
                 "annotations": {"image-admission.kubewarden.io/image": self.image},
             },
             "eventTime": micro_time(time),
-            "type": if matches!(self.happened, Happened::ScanFailed(..)) { "Warning" } else { "Normal" },
+            "type": if matches!(self.happened, Happened::ScanFailed(_)) { "Warning" } else { "Normal" },
             "reason": self.happened.reason(),
             "action": "Scan",
             "note": self.note(),
@@ -85,10 +85,7 @@ impl Event<'_> {
         let note = match self.happened {
             Happened::ScanRequested(by) => format!("asked for a scan of `{image}`: {by}"),
             Happened::ImageScanned => format!("`{image}` has a scan report"),
-            Happened::ScanFailed(failure, None) => format!("`{image}` wasn't scanned: {failure}"),
-            Happened::ScanFailed(failure, Some(seconds)) => {
-                format!("`{image}` wasn't scanned: {failure}. It is asked for again in {seconds} s")
-            }
+            Happened::ScanFailed(failure) => format!("`{image}` wasn't scanned: {failure}"),
         };
         within(&note, NOTE).to_owned()
     }
@@ -101,7 +98,7 @@ impl Happened {
         match self {
             Self::ScanRequested(_) => "ScanRequested",
             Self::ImageScanned => "ImageScanned",
-            Self::ScanFailed(..) => "ScanFailed",
+            Self::ScanFailed(_) => "ScanFailed",
         }
     }
 }
@@ -173,13 +170,13 @@ mod tests {
         for (happened, kind, reason, note) in [
             (Happened::ImageScanned, "Normal", "ImageScanned", "`IMAGE` has a scan report"),
             (
-                failed(ScanFailure::Deadline, Some(61)),
+                failed(ScanFailure::Deadline),
                 "Warning",
                 "ScanFailed",
-                "`IMAGE` wasn't scanned: no report was made in time; see the scanner's log. It is asked for again in 61 s",
+                "`IMAGE` wasn't scanned: no report was made in time; see the scanner's log",
             ),
             (
-                failed(ScanFailure::DigestAlone, None),
+                failed(ScanFailure::DigestAlone),
                 "Warning",
                 "ScanFailed",
                 "`IMAGE` wasn't scanned: the scanner can't scan an image that is named by digest alone; name its tag too",

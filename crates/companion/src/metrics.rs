@@ -12,10 +12,10 @@ pub struct Metrics {
     pub leader: bool,
     /// Images that are followed, each once for each namespace.
     pub images: u64,
-    /// How often an image wasn't followed, since there were too many.
-    pub left_out: u64,
     /// Those of them that have no fresh report.
     pub images_waiting: u64,
+    /// How often an image wasn't followed, since there were too many.
+    pub left_out: u64,
     /// Scans that wait for their turn.
     pub scans_waiting: u64,
     /// Scans that the scanner was asked for, and hasn't ended.
