@@ -358,7 +358,8 @@ fn events_are_in_its_own_name() {
     const ABOUT: &str = "the companion writes Events about scans alone";
     check(
         |change| {
-            let mut object = json!({"metadata": {"name": "web.1"}, "reportingController": COMPANION, "reason": "ScanFailed"});
+            let mut object =
+                json!({"metadata": {"name": "web.1"}, "reportingController": COMPANION, "reason": "ScanFailed"});
             change(&mut object);
             Request::create("events.k8s.io", "events", object)
         },
@@ -430,7 +431,12 @@ fn its_rights_are_these_and_no_others() {
     };
     let watch = ["list", "watch"];
     let ask = ["list", "watch", "create", "delete"];
-    grant(None, &["/pods", "apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets"], &watch, &[]);
+    grant(
+        None,
+        &["/pods", "apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets"],
+        &watch,
+        &[],
+    );
     grant(None, &["batch/jobs", "batch/cronjobs"], &watch, &[]);
     grant(None, &["events.k8s.io/events"], &["create", "patch"], &[]);
     grant(None, &["policies.kubewarden.io/clusteradmissionpolicies"], &["get"], &["image-admission"]);
@@ -446,8 +452,14 @@ fn its_rights_are_these_and_no_others() {
     grant(Some("image-scans"), &["batch/cronjobs"], &ask, &[]);
     let reports = ["aquasecurity.github.io/vulnerabilityreports", "aquasecurity.github.io/sbomreports"];
     grant(Some("image-scans"), &reports, &watch, &[]);
-    grant(Some("sbomscanner"), &["sbomscanner.kubewarden.io/registries", "sbomscanner.kubewarden.io/scanjobs"], &ask, &[]);
-    let reports = ["vulnerabilityreports", "images", "sboms"].map(|one| format!("storage.sbomscanner.kubewarden.io/{one}"));
+    grant(
+        Some("sbomscanner"),
+        &["sbomscanner.kubewarden.io/registries", "sbomscanner.kubewarden.io/scanjobs"],
+        &ask,
+        &[],
+    );
+    let reports =
+        ["vulnerabilityreports", "images", "sboms"].map(|one| format!("storage.sbomscanner.kubewarden.io/{one}"));
     grant(Some("sbomscanner"), &reports.each_ref().map(String::as_str), &watch, &[]);
     assert_eq!(rights(&rendered), expected);
 }
@@ -500,7 +512,13 @@ fn every_bound_is_bound() {
         let accounts: Vec<String> = rendered
             .of_kind("ServiceAccount")
             .map(|account| &account["metadata"])
-            .map(|own| format!("system:serviceaccount:{}:{}", own["namespace"].as_str().unwrap(), own["name"].as_str().unwrap()))
+            .map(|own| {
+                format!(
+                    "system:serviceaccount:{}:{}",
+                    own["namespace"].as_str().unwrap(),
+                    own["name"].as_str().unwrap()
+                )
+            })
             .collect();
         assert_eq!(accounts, [ACCOUNT]);
     }
@@ -510,14 +528,18 @@ fn every_bound_is_bound() {
 fn it_runs_as_what_releases_have() {
     let Some(rendered) = overlay(&COMPONENTS) else { return };
     let [deployment] = rendered.of_kind("Deployment").collect::<Vec<_>>().try_into().unwrap();
-    let metadata: Value = yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap();
+    let metadata: Value =
+        yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap();
     let annotation = |key: &str| metadata["annotations"][key].as_str().unwrap().to_owned();
     let (url, version) = (annotation("io.kubewarden.policy.ociUrl"), annotation("io.kubewarden.policy.version"));
     let pod = &deployment["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
     assert_eq!(container["image"], format!("{url}-cli:v{version}"));
     assert_eq!(pod["serviceAccountName"], COMPANION);
-    assert_eq!((&deployment["metadata"]["namespace"], &deployment["spec"]["replicas"]), (&json!("kubewarden"), &json!(1)));
+    assert_eq!(
+        (&deployment["metadata"]["namespace"], &deployment["spec"]["replicas"]),
+        (&json!("kubewarden"), &json!(1))
+    );
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
     assert_eq!(container["resources"]["limits"], json!({"memory": "200Mi"}));

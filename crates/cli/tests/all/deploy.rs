@@ -63,7 +63,8 @@ fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
 /// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
 fn all() -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
-    let everything = [&BESIDE[..], &COMPANION, &["monitoring", "break-glass", "evidence", "exemptions", "restart"]].concat();
+    let everything =
+        [&BESIDE[..], &COMPANION, &["monitoring", "break-glass", "evidence", "exemptions", "restart"]].concat();
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {

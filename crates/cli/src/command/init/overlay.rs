@@ -163,9 +163,10 @@ fn rights(choices: &Choices) -> Option<String> {
         let documents = base::text(&format!("{}/rights.yaml", right.component)).split("---\n");
         let binding = documents.into_iter().find(|document| document.contains(&place))?;
         let others = right.namespaces.iter().filter(|namespace| *namespace != own);
-        bindings.extend(
-            others.map(|other| binding.replace(&format!("namespace: {own}}}"), &format!("namespace: {}}}", text(other)))),
-        );
+        bindings
+            .extend(others.map(|other| {
+                binding.replace(&format!("namespace: {own}}}"), &format!("namespace: {}}}", text(other)))
+            }));
     }
     if bindings.is_empty() {
         return None;

@@ -114,7 +114,10 @@ impl Rendered {
             let is_server = is_here && Some(&subjects[0].name) == server.as_ref();
             let is_companion = is_here && subjects[0].name == COMPANION;
             if !is_server {
-                assert!(is_companion || subjects[0].namespace == metadata.namespace, "what isn't the server's stays where it is");
+                assert!(
+                    is_companion || subjects[0].namespace == metadata.namespace,
+                    "what isn't the server's stays where it is"
+                );
                 let is_it = |own: &ObjectMeta| own.namespace == subjects[0].namespace && name(own) == subjects[0].name;
                 let mut accounts = self.of_kind("ServiceAccount").map(lossless::<ServiceAccount>);
                 assert!(accounts.any(|own| is_it(&own.metadata)), "nobody is {subjects:?}");
