@@ -182,3 +182,9 @@ func (c *Cluster) RestartAPI(away time.Duration) error {
 	}
 	return c.API.waitReady(c.ctx)
 }
+
+// RestartControllers ends Kubernetes' controllers, and starts them again: they know nothing of what was before.
+func (c *Cluster) RestartControllers() error {
+	c.controllerManager.Kill()
+	return c.controllerManager.Start()
+}
