@@ -99,15 +99,23 @@ func TestAReportOutlivesItsCronJob(t *testing.T) {
 	}
 }
 
-// waiting are the kinds whose controllers make Pods, and wait longer after each that is rejected.
-var waiting = map[string]struct {
+// A kind whose controller makes Pods, and waits longer after each that is rejected.
+type kind struct {
+	// manifest takes the name and the Pod template.
 	manifest string
 	resource schema.GroupVersionResource
-}{
-	"replicaset":  {"apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: %s}\nspec: {replicas: 1, selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}},
-	"statefulset": {"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: %s}\nspec: {replicas: 1, serviceName: none, selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}},
-	"daemonset":   {"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: %s}\nspec: {selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}},
-	"job":         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec: {template: %[2]s}", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
+	restart  string
+}
+
+func (k kind) template(name, image string) string {
+	return fmt.Sprintf("{metadata: {labels: {app: %s}}, spec: {restartPolicy: %s, containers: [{name: c1, image: %q}]}}", name, k.restart, image)
+}
+
+var waiting = map[string]kind{
+	"replicaset":  {"apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: %s}\nspec: {replicas: 1, selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, "Always"},
+	"statefulset": {"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: %s}\nspec: {replicas: 1, serviceName: none, selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, "Always"},
+	"daemonset":   {"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: %s}\nspec: {selector: {matchLabels: {app: %[1]s}}, template: %[2]s}", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "daemonsets"}, "Always"},
+	"job":         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: %s}\nspec: {template: %[2]s}", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, "Never"},
 }
 
 // A gate rejects all Pods of namespaces that aren't open.
@@ -146,12 +154,7 @@ func TestAConditionWakesAController(t *testing.T) {
 	for kind, made := range waiting {
 		for way := range ways {
 			name := kind + "-" + way
-			policy := "Always"
-			if kind == "job" {
-				policy = "Never"
-			}
-			template := fmt.Sprintf("{metadata: {labels: {app: %s}}, spec: {restartPolicy: %s, containers: [{name: c, image: app}]}}", name, policy)
-			succeeds(t, apply(fmt.Sprintf(made.manifest, name, template), space))
+			succeeds(t, apply(fmt.Sprintf(made.manifest, name, made.template(name, "app")), space))
 		}
 	}
 	// ReplicaSets were tried after 41 s and are next after 82 s, Jobs after 31 s and 63 s.
