@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -60,17 +59,17 @@ func (s *SBOMScanner) scanJob(scanJob *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
+	snapshot, err := registry.MarshalJSON()
+	if err != nil {
+		return err
+	}
 	var read struct{ Spec registrySpec }
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(registry.Object, &read); err != nil {
+	if err := json.Unmarshal(snapshot, &read); err != nil {
 		return err
 	}
 	s.asked(scanJob, asked(read.Spec))
 	if s.silent() {
 		return nil
-	}
-	snapshot, err := json.Marshal(registry)
-	if err != nil {
-		return err
 	}
 	owned := text(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]string{"sbomscanner.kubewarden.io/registry": string(snapshot)}, "ownerReferences": owner(registry),
