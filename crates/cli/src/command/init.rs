@@ -8,6 +8,7 @@ mod running;
 mod suite;
 mod yaml;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -91,7 +92,7 @@ pub(super) struct Init {
     signed_by: Option<Signed>,
 
     /// Write only `base/` anew: an upgrade, which changes no choice
-    #[arg(long, conflicts_with_all = ["scanner", "registries", "module", "with", "signed_by", "mode", "validating", "leave_out", "report_namespaces", "signer", "policy_server_image", "live"])]
+    #[arg(long, conflicts_with_all = ["scanner", "registries", "module", "with", "signed_by", "mode", "validating", "leave_out", "report_namespaces", "signer", "policy_server_image", "companion_image", "live"])]
     base_only: bool,
 
     /// The policy's module, where it was pushed, with a tag or a digest
@@ -101,6 +102,10 @@ pub(super) struct Init {
     /// The policy server's image, as `kubectl get policyserver default -o jsonpath='{.spec.image}'` says [default: that of the base]
     #[arg(long, value_name = "IMAGE", value_parser = choices::image)]
     policy_server_image: Option<String>,
+
+    /// The companion's image, which is that of the command line [default: beside the module, with `-cli` behind its name, in this version]
+    #[arg(long, value_name = "IMAGE", value_parser = choices::image)]
+    companion_image: Option<String>,
 
     /// Look at what runs in the cluster that kubectl would ask: its registries are proposed, and what would be denied is told
     #[arg(long)]
@@ -279,6 +284,10 @@ impl Init {
         let scanner = chosen(self.scanner, questions, &questions::SCANNER, None, choices::scanner)?;
         let signer = self.signer(scanner, questions)?;
         let namespaces = self.namespaces(scanner, questions)?;
+        let mut with: BTreeSet<With> = self.with.iter().copied().collect();
+        if self.has_companion(scanner, questions)? {
+            with.insert(With::Companion);
+        }
         let registries = |text: &str| choices::list(text, choices::registry);
         let found = running.map(|running| running.registries().join(", ")).filter(|found| !found.is_empty());
         let registries = chosen(
@@ -300,6 +309,13 @@ impl Init {
         let module = chosen(self.module.clone(), questions, &questions::MODULE, None, choices::module)?;
         let (given, own) = (self.policy_server_image.clone(), base::server_image());
         let server_image = chosen(given, questions, &questions::SERVER, Some(&own), choices::image)?;
+        let companion_image = match with.contains(&With::Companion) {
+            true => {
+                let (given, own) = (self.companion_image.clone(), choices::command_line_image(&module));
+                Some(chosen(given, questions, &questions::COMPANION_IMAGE, Some(&own), choices::image)?)
+            }
+            false => None,
+        };
         if let Some(signed) =
             self.signed_by.as_ref().filter(|signed| !registries.iter().any(|one| one == signed.registry()))
         {
@@ -316,10 +332,11 @@ impl Init {
             left_out: choices::all_left_out(left_out),
             mode,
             is_validating,
-            with: self.with.iter().copied().collect(),
+            with,
             signed: self.signed_by.clone(),
             module,
             server_image,
+            companion_image,
         };
         Ok((choices, folder))
     }
@@ -359,6 +376,35 @@ impl Init {
             (Scanner::Registry, None) => Ok(Some(chosen(None, questions, &questions::SIGNER, None, Signer::read)?)),
             (_, Some(_)) => Err(unfit("--signer", "reports in a registry", scanner)),
             (_, None) => Ok(None),
+        }
+    }
+
+    /// Whether the companion is applied too, if it can ask this scanner.
+    fn has_companion<R: io::BufRead, W: Write>(
+        &self,
+        scanner: Scanner,
+        questions: &mut Asked<'_, R, W>,
+    ) -> Result<bool, InitError> {
+        let is_given = self.with.contains(&With::Companion);
+        if is_given && scanner.companion().is_none() {
+            return Err(InitError::Unfit(format!(
+                "the companion asks `sbomscanner` or `trivy-operator` for scans, and can't ask `{}`: leave `--with companion` out",
+                scanner.name()
+            )));
+        }
+        let has_companion = match scanner.companion() {
+            Some(_) => {
+                let given = is_given.then_some(true);
+                chosen(given, questions, &questions::COMPANION, Some("no"), choices::yes_or_no)?
+            }
+            None => false,
+        };
+        match (has_companion, &self.companion_image) {
+            (false, Some(_)) => Err(InitError::Unfit(
+                "`--companion-image` is about the companion, which isn't chosen: add `--with companion`, or leave it out"
+                    .to_owned(),
+            )),
+            _ => Ok(has_companion),
         }
     }
 
@@ -432,6 +478,9 @@ fn summary(choices: &Choices, folder: &Path) -> Vec<String> {
         format!("folder      {}", folder.display()),
         String::new(),
     ];
+    if let Some(image) = &choices.companion_image {
+        lines.insert(6, format!("companion   {image}"));
+    }
     if !choices.namespaces.is_empty() {
         lines.insert(2, format!("reports in  {}", list(&choices.namespaces)));
     }
@@ -463,11 +512,14 @@ fn tell(
         lines.push(String::new());
         lines.extend(running.told(choices));
     }
-    if choices.scanner == Scanner::TrivyOperator {
+    if choices.scanner == Scanner::TrivyOperator && !choices.with.contains(&With::Companion) {
         lines.extend([
             String::new(),
-            "trivy-operator scans only what already has a Pod or a CronJob. Before you enforce, give each new image a suspended CronJob in".to_owned(),
-            format!("{}, or its Pods wait for ever: docs/trivy-operator.md", choices.namespaces.join(" or ")),
+            "trivy-operator scans only what already has a Pod or a CronJob. Before you enforce, add `--with companion`, or give each new image".to_owned(),
+            format!(
+                "a suspended CronJob in {}. Otherwise its Pods wait for ever: docs/trivy-operator.md",
+                choices.namespaces.join(" or ")
+            ),
         ]);
     }
     lines.extend([
@@ -478,6 +530,11 @@ fn tell(
         format!("  image-admission audit --live --settings {folder}      # what would be denied today"),
         format!("  kubectl apply -k {folder}"),
         "  kubectl rollout status --namespace kubewarden deployment/policy-server-image-admission".to_owned(),
+    ]);
+    if choices.with.contains(&With::Companion) {
+        lines.push("  kubectl rollout status --namespace kubewarden deployment/image-admission-companion".to_owned());
+    }
+    lines.extend([
         format!("  kubectl wait --for=condition=PolicyUniquelyReachable {}", choices.policies()),
         format!("  {logs}{rejections}"),
     ]);
@@ -561,6 +618,7 @@ mod tests {
                 "1",
                 "Shop",
                 "",
+                "yes",
                 "ghcr.io/team",
                 "ghcr.io, docker.io",
                 "",
@@ -570,6 +628,7 @@ mod tests {
                 "",
                 "policy:v1",
                 "ghcr.io/team/policy:v1",
+                "",
                 "",
             ],
         );
@@ -590,6 +649,8 @@ In which namespaces are the reports? [sbomscanner]: <Shop>
   `Shop` is not the name of a namespace: use at most 63 lower-case letters, digits
   and `-`, and none of these at an end
 In which namespaces are the reports? [sbomscanner]: <>
+Should the companion have images scanned that nobody scanned yet? yes or no
+[no]: <yes>
 Which registries may images come from? [docker.io, ghcr.io, quay.io,
 registry.k8s.io]: <ghcr.io/team>
   `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or
@@ -615,14 +676,17 @@ Where is the policy's module? For example
 registry.example.com/image-admission:v1.0.0: <ghcr.io/team/policy:v1>
 Which image has your policy server?
 [SERVER]: <>
+Which image has the companion? [ghcr.io/team/policy-cli:vVERSION]: <>
 "
             .replace("SERVER", &base::server_image())
+            .replace("VERSION", env!("CARGO_PKG_VERSION"))
         );
         let (choices, folder) = chosen.unwrap();
         assert_eq!(
             (choices.scanner, choices.mode, choices.is_validating),
             (Scanner::Sbomscanner, Mode::Monitor, false)
         );
+        assert_eq!(choices.with, BTreeSet::from([With::Companion]));
         assert_eq!(
             (choices.namespaces, choices.registries),
             (vec!["sbomscanner".to_owned()], ["ghcr.io", "docker.io"].map(str::to_owned).to_vec())

@@ -27,6 +27,9 @@ const SOURCES: [&str; 5] =
 const BESIDE: [&str; 6] =
     ["keys", "context", "known-exploited", "running", "sboms-sbomscanner", "sboms-trivy-operator"];
 
+/// What the companion has, whose rights companion_bounds.rs looks at.
+const COMPANION: [&str; 3] = ["companion", "companion-sbomscanner", "companion-trivy-operator"];
+
 // === overlays ===
 
 fn text(file: &str) -> String {
@@ -40,7 +43,7 @@ fn document(file: &str) -> Value {
 
 /// What an overlay of the base is rendered to that has these components and nothing else. None where `kubectl` is missing.
 #[track_caller]
-fn overlay(components: &[&str]) -> Option<Rendered> {
+pub(crate) fn overlay(components: &[&str]) -> Option<Rendered> {
     overlay_with(components, "")
 }
 
@@ -60,7 +63,8 @@ fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
 /// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
 fn all() -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
-    let everything = [&BESIDE[..], &["monitoring", "break-glass", "evidence", "exemptions", "restart"]].concat();
+    let everything =
+        [&BESIDE[..], &COMPANION, &["monitoring", "break-glass", "evidence", "exemptions", "restart"]].concat();
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {

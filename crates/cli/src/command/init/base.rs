@@ -15,6 +15,17 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "break-glass/kustomization.yaml",
     "break-glass/rights.yaml",
     "cluster-admission-policy.yaml",
+    "companion-sbomscanner/bounds.yaml",
+    "companion-sbomscanner/kustomization.yaml",
+    "companion-sbomscanner/rights.yaml",
+    "companion-trivy-operator/bounds.yaml",
+    "companion-trivy-operator/kustomization.yaml",
+    "companion-trivy-operator/rights.yaml",
+    "companion/bounds.yaml",
+    "companion/deployment.yaml",
+    "companion/kustomization.yaml",
+    "companion/rights.yaml",
+    "companion/settings.yaml",
     "context/kustomization.yaml",
     "context/rights.yaml",
     "evidence/crd.yaml",
@@ -71,6 +82,12 @@ pub(super) fn server_image() -> String {
     image.unwrap_or_default().to_owned()
 }
 
+/// The image of the companion, which a version of it is put in the place of, without its tag.
+pub(super) fn companion_image() -> &'static str {
+    let image = text("companion/deployment.yaml").lines().find_map(|line| line.trim_start().strip_prefix("image: "));
+    image.and_then(|image| image.split(':').next()).unwrap_or_default()
+}
+
 /// What the component `exemptions` lets objects say. None would be a component that doesn't set it.
 pub(in crate::command) fn exemptions_from() -> Option<Box<ExemptionsFrom>> {
     let component: Value = yaml_serde::from_str(text("exemptions/kustomization.yaml")).ok()?;
@@ -106,6 +123,11 @@ mod tests {
         let bounds = exemptions_from().unwrap();
         assert_eq!(bounds.max_duration.map(|longest| longest.to_string()).as_deref(), Some("30d"));
         assert!(bounds.require_approved_by && bounds.workload_namespace);
+    }
+
+    #[test]
+    fn the_companion_has_an_image() {
+        assert_eq!(companion_image(), "registry.example.com/image-admission-cli");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) struct Choices {
     pub(super) module: String,
     /// The policy server's image.
     pub(super) server_image: String,
+    /// The companion's image; none without it.
+    pub(super) companion_image: Option<String>,
 }
 
 /// Who scans images.
@@ -68,6 +70,8 @@ pub(super) enum Scanner {
 pub(super) enum With {
     /// Let people with a right start a workload unjudged, in an emergency
     BreakGlass,
+    /// Have images scanned that nobody scanned yet, by SBOMscanner or trivy-operator
+    Companion,
     /// Read signatures and attestations from objects of the cluster, too
     Evidence,
     /// Let teams write exemptions as objects, within bounds
@@ -152,6 +156,15 @@ impl Scanner {
         }
     }
 
+    /// The component of the base with which the companion asks it for scans. None for one that it can't ask.
+    pub(super) fn companion(self) -> Option<&'static str> {
+        match self {
+            Self::Sbomscanner => Some("companion-sbomscanner"),
+            Self::TrivyOperator => Some("companion-trivy-operator"),
+            Self::Kubescape | Self::Registry | Self::None => None,
+        }
+    }
+
     /// The namespace that its reports are in, unless somebody says otherwise, which is that of its component. None where its
     /// reports aren't in the cluster.
     pub(super) fn namespace(self) -> Option<&'static str> {
@@ -195,6 +208,7 @@ impl With {
     pub(super) fn component(self) -> &'static str {
         match self {
             Self::BreakGlass => "break-glass",
+            Self::Companion => "companion",
             Self::Evidence => "evidence",
             Self::Exemptions => "exemptions",
             Self::Monitoring => "monitoring",
@@ -210,7 +224,7 @@ impl With {
             Self::Exemptions => Some(
                 "kubectl create rolebinding image-admission-exempt --namespace shop --clusterrole image-admission-exempt --group shop-leads",
             ),
-            Self::Evidence | Self::Monitoring => None,
+            Self::Companion | Self::Evidence | Self::Monitoring => None,
         }
     }
 }
@@ -362,9 +376,11 @@ fn without_path(problem: &str) -> String {
     problem.split_once(": ").map_or(problem, |(_, problem)| problem).to_owned()
 }
 
+/// What the reference of a module begins with.
+const SCHEME: &str = "registry://";
+
 /// The reference of the module, with its scheme.
 pub(super) fn module(text: &str) -> Result<String, String> {
-    const SCHEME: &str = "registry://";
     let reference = text.strip_prefix(SCHEME).unwrap_or(text);
     if reference.contains("://") {
         return Err(format!(
@@ -388,6 +404,21 @@ pub(super) fn image(text: &str) -> Result<String, String> {
         return Err(format!("`{text}` names no version: write a tag or a digest behind it, like `:v1.0.0`"));
     }
     Ok(text.to_owned())
+}
+
+/// Where a release has the image of the command line: beside the module, in the version of this command.
+pub(super) fn command_line_image(module: &str) -> String {
+    let (name, _, _) = parts(module.strip_prefix(SCHEME).unwrap_or(module));
+    format!("{name}-cli:v{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The name of an image, its tag and its digest.
+pub(super) fn parts(image: &str) -> (&str, Option<&str>, Option<&str>) {
+    let (tagged, digest) = image.split_once('@').map_or((image, None), |(tagged, digest)| (tagged, Some(digest)));
+    match tagged.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
+        Some((name, tag)) => (name, Some(tag), digest),
+        None => (tagged, None, digest),
+    }
 }
 
 #[cfg(test)]
@@ -469,6 +500,20 @@ mod tests {
     }
 
     #[test]
+    fn an_image_has_parts() {
+        for (image, expected) in [
+            ("ghcr.io/team/policy:v1", ("ghcr.io/team/policy", Some("v1"), None)),
+            ("localhost:5000/policy", ("localhost:5000/policy", None, None)),
+            ("localhost:5000/policy:v1@sha256:11", ("localhost:5000/policy", Some("v1"), Some("sha256:11"))),
+            ("ghcr.io/policy@sha256:11", ("ghcr.io/policy", None, Some("sha256:11"))),
+        ] {
+            assert_eq!(parts(image), expected);
+        }
+        let own = concat!("localhost:5000/policy-cli:v", env!("CARGO_PKG_VERSION"));
+        assert_eq!(command_line_image("registry://localhost:5000/policy@sha256:11"), own);
+    }
+
+    #[test]
     fn everything_is_there_once() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         assert_eq!(once(texts(&["a", "b", "a"])), ["a", "b"]);
@@ -481,6 +526,11 @@ mod tests {
             if let Some(namespace) = scanner.namespace() {
                 let rights = crate::command::init::base::text(&format!("{}/rights.yaml", scanner.component().unwrap()));
                 assert!(rights.contains(&format!(", namespace: {namespace}}}\nsubjects")), "{scanner:?}");
+            }
+            if let Some(companion) = scanner.companion() {
+                let rights = crate::command::init::base::text(&format!("{companion}/rights.yaml"));
+                let own = format!(", namespace: {}}}\nsubjects", scanner.namespace().unwrap());
+                assert_eq!(rights.matches(&own).count(), 2, "{scanner:?}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::BASE;
 use super::base;
-use super::choices::{Choices, Mode, Scanner, Signed, Signer};
+use super::choices::{self, Choices, Mode, Scanner, Signed, Signer, With};
 use super::yaml::{block, list, text};
 
 /// The file that says what is applied.
@@ -47,12 +47,14 @@ resources:
     components.extend(choices.scanner.component().map(|component| format!("  - {BASE}/{component}\n")));
     components.extend(choices.is_validating.then(|| format!("  - {BASE}/validating\n")));
     components.extend(choices.with.iter().map(|with| format!("  - {BASE}/{}\n", with.component())));
+    components.extend(companion(choices).map(|component| format!("  - {BASE}/{component}\n")));
     let monitor = format!("  - {BASE}/monitor          # to enforce, delete this line, and apply again\n");
     components.extend((choices.mode == Mode::Monitor).then_some(monitor));
     if !components.is_empty() {
         all.push_str("components:\n");
         all.extend(components);
     }
+    all.extend(choices.companion_image.as_deref().map(companion_image));
     all.push_str(
         "\
 patches:
@@ -66,21 +68,75 @@ patches:
     all
 }
 
-/// Patches that take away what the scanner's component has in its own namespace. None where reports are there.
+/// The component with which the companion asks the scanner. None without the companion.
+fn companion(choices: &Choices) -> Option<&'static str> {
+    choices.scanner.companion().filter(|_| choices.with.contains(&With::Companion))
+}
+
+/// The image of the companion, for kustomize to put in the place of the component's.
+fn companion_image(image: &str) -> String {
+    let (name, tag, digest) = choices::parts(image);
+    // A digest says which image it is: kustomize takes only one of them.
+    let version = match (digest, tag) {
+        (Some(digest), _) => format!(", digest: {}", text(digest)),
+        (None, Some(tag)) => format!(", newTag: {}", text(tag)),
+        (None, None) => String::new(),
+    };
+    format!(
+        "\
+images:
+  # The companion's, which is that of the command line, in the version of the module.
+  - {{name: {}, newName: {}{version}}}
+",
+        base::companion_image(),
+        text(name)
+    )
+}
+
+/// A right of a component that is granted in the scanner's own namespace: the RoleBinding in it, and where it is needed.
+struct Right<'c> {
+    /// The component's folder in the base.
+    component: &'static str,
+    /// The name of the role, and of its binding.
+    role: String,
+    namespaces: &'c [String],
+}
+
+/// The rights that are about the namespaces of reports.
+fn rights_there(choices: &Choices) -> Vec<Right<'_>> {
+    let all = choices.namespaces.as_slice();
+    let mut rights = Vec::new();
+    if let Some(component) = choices.scanner.component() {
+        let role = format!("image-admission-{}", component.trim_start_matches("sources/"));
+        rights.push(Right { component, role, namespaces: all });
+    }
+    if let Some(component) = companion(choices) {
+        // Scans are asked for in the first of them.
+        let role = format!("image-admission-{component}");
+        rights.push(Right { component, role: format!("{role}-reports"), namespaces: all });
+        rights.push(Right { component, role, namespaces: all.get(..1).unwrap_or_default() });
+    }
+    rights
+}
+
+/// Patches that take away what components have in the scanner's own namespace. None where all of it is needed there.
 fn without_own_namespace(choices: &Choices) -> Option<String> {
-    let own = choices.scanner.namespace().filter(|own| !choices.namespaces.iter().any(|namespace| namespace == own))?;
-    let mut patches = format!(
-        "  # There are no reports in the component's own namespace.
-  - patch: |-
+    let own = choices.scanner.namespace()?;
+    let is_needed = |namespaces: &[String]| namespaces.iter().any(|namespace| namespace == own);
+    let mut patches = String::new();
+    for right in rights_there(choices).iter().filter(|right| !is_needed(right.namespaces)) {
+        patches.push_str(&format!(
+            "  - patch: |-
       $patch: delete
       apiVersion: rbac.authorization.k8s.io/v1
       kind: RoleBinding
       metadata: {{name: {}, namespace: {own}}}
 ",
-        role(choices.scanner)?
-    );
+            right.role
+        ));
+    }
     // One component brings its namespace with it.
-    if choices.scanner == Scanner::TrivyOperator {
+    if choices.scanner == Scanner::TrivyOperator && !is_needed(&choices.namespaces) {
         patches.push_str(&format!(
             "  - patch: |-
       $patch: delete
@@ -90,30 +146,33 @@ fn without_own_namespace(choices: &Choices) -> Option<String> {
 "
         ));
     }
-    Some(patches)
+    let why = if is_needed(&choices.namespaces) {
+        "  # Scans are asked for in another namespace than the component's own.\n"
+    } else {
+        "  # There are no reports in the component's own namespace.\n"
+    };
+    (!patches.is_empty()).then(|| format!("{why}{patches}"))
 }
 
-/// What the scanner's component calls its rights.
-fn role(scanner: Scanner) -> Option<String> {
-    scanner
-        .component()
-        .and_then(|component| component.strip_prefix("sources/"))
-        .map(|name| format!("image-admission-{name}"))
-}
-
-/// The rights of the scanner's component, in each namespace that it doesn't grant them in itself. None where it does everywhere.
+/// The rights of components, in each namespace that they don't grant them in themselves. None where they do everywhere.
 fn rights(choices: &Choices) -> Option<String> {
-    let (component, own) = (choices.scanner.component()?, choices.scanner.namespace()?);
-    let (_, binding) = base::text(&format!("{component}/rights.yaml")).split_once("---\n")?;
-    let others = choices.namespaces.iter().filter(|namespace| *namespace != own);
-    let bindings: Vec<String> = others
-        .map(|other| binding.replace(&format!("namespace: {own}}}"), &format!("namespace: {}}}", text(other))))
-        .collect();
+    let own = choices.scanner.namespace()?;
+    let mut bindings = Vec::new();
+    for right in rights_there(choices) {
+        let place = format!("metadata: {{name: {}, namespace: {own}}}", right.role);
+        let documents = base::text(&format!("{}/rights.yaml", right.component)).split("---\n");
+        let binding = documents.into_iter().find(|document| document.contains(&place))?;
+        let others = right.namespaces.iter().filter(|namespace| *namespace != own);
+        bindings
+            .extend(others.map(|other| {
+                binding.replace(&format!("namespace: {own}}}"), &format!("namespace: {}}}", text(other)))
+            }));
+    }
     if bindings.is_empty() {
         return None;
     }
     Some(format!(
-        "# What the policy server may read beside what {BASE}/{component} grants: the same, in the other namespaces with reports.\n{}",
+        "# What may be read and asked for beside what the components of {BASE}/ grant: the same, in the other namespaces with reports.\n{}",
         bindings.join("---\n")
     ))
 }

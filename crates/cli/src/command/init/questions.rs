@@ -44,6 +44,11 @@ pub(super) const NAMESPACES: Question = Question {
     help: "Reports of these namespaces are trusted. Users with write access there decide which images are clean.",
     choices: &[],
 };
+pub(super) const COMPANION: Question = Question {
+    text: "Should the companion have images scanned that nobody scanned yet? yes or no",
+    help: "Their Pods can't start before. The companion is a Deployment that asks the scanner for these scans. It decides nothing.",
+    choices: &[],
+};
 pub(super) const REGISTRIES: Question = Question {
     text: "Which registries may images come from?",
     help: "Images of any other registry are rejected, and the policy server never contacts it. List the registries of the cluster's own \
@@ -77,6 +82,12 @@ pub(super) const MODULE: Question = Question {
 pub(super) const SERVER: Question = Question {
     text: "Which image has your policy server?",
     help: "kubectl get policyserver default -o jsonpath='{.spec.image}' prints it. Take the version of your Kubewarden.",
+    choices: &[],
+};
+
+pub(super) const COMPANION_IMAGE: Question = Question {
+    text: "Which image has the companion?",
+    help: "That of the command line, which a release has beside the module. Take the version of the module.",
     choices: &[],
 };
 

@@ -12,6 +12,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The account of the companion, which sees workloads everywhere.
+pub(crate) const COMPANION: &str = "image-admission-companion";
+
 /// The objects that are applied, in their order.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Rendered {
@@ -38,7 +41,7 @@ impl Rendered {
         Some(Self { objects: objects.unwrap_or_else(|error| panic!("{}: {error}", folder.display())) })
     }
 
-    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Value> {
+    pub(crate) fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Value> {
         self.objects.iter().filter(move |object| object["kind"] == kind)
     }
 
@@ -72,11 +75,18 @@ impl Rendered {
         lossless(servers[0])
     }
 
-    /// Everything that bindings grant the server. Each is of one account alone, and no role is there that nobody has. What other
-    /// accounts have, as a job does that refreshes a list, they have in their own namespace.
+    /// Everything that bindings grant the server.
     #[track_caller]
     pub(crate) fn granted(&self) -> Vec<Rights> {
-        let account = self.server().spec.service_account_name;
+        self.granted_to(&self.server().spec.service_account_name.unwrap())
+    }
+
+    /// Everything that bindings grant an account of the namespace `kubewarden`. Each is of one account alone, and no role is there that
+    /// nobody has. What accounts have beside the server's and the companion's, as a job does that refreshes a list, they have in their own
+    /// namespace.
+    #[track_caller]
+    pub(crate) fn granted_to(&self, account: &str) -> Vec<Rights> {
+        let server = self.server().spec.service_account_name;
         let mut granted = Vec::new();
         let mut unbound: BTreeSet<(Option<String>, String)> = BTreeSet::new();
         let name = |metadata: &ObjectMeta| metadata.name.clone().unwrap();
@@ -100,13 +110,20 @@ impl Rendered {
                 other => panic!("`{other}` is no role"),
             };
             unbound.remove(&(place, reference.name));
-            if subjects[0].namespace.as_deref() == Some("kubewarden") && Some(&subjects[0].name) == account.as_ref() {
-                granted.push(Rights { namespace: metadata.namespace, rules: rules.unwrap() });
-            } else {
-                assert_eq!(subjects[0].namespace, metadata.namespace, "what isn't the server's stays where it is");
-                let is_it = |own: &ObjectMeta| own.namespace == metadata.namespace && name(own) == subjects[0].name;
+            let is_here = subjects[0].namespace.as_deref() == Some("kubewarden");
+            let is_server = is_here && Some(&subjects[0].name) == server.as_ref();
+            let is_companion = is_here && subjects[0].name == COMPANION;
+            if !is_server {
+                assert!(
+                    is_companion || subjects[0].namespace == metadata.namespace,
+                    "what isn't the server's stays where it is"
+                );
+                let is_it = |own: &ObjectMeta| own.namespace == subjects[0].namespace && name(own) == subjects[0].name;
                 let mut accounts = self.of_kind("ServiceAccount").map(lossless::<ServiceAccount>);
                 assert!(accounts.any(|own| is_it(&own.metadata)), "nobody is {subjects:?}");
+            }
+            if is_here && subjects[0].name == account {
+                granted.push(Rights { namespace: metadata.namespace, rules: rules.unwrap() });
             }
         };
         for RoleBinding { metadata, role_ref, subjects } in self.of_kind("RoleBinding").map(lossless) {
