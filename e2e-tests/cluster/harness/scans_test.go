@@ -14,7 +14,7 @@ func TestScans(t *testing.T) {
 		{Image: "b", Asked: at(5), Gone: at(20)},
 		{Image: "c", Asked: at(10), Ended: at(90)},
 		{Image: "a", Asked: at(61), Ended: at(70)},
-		{Image: "d", Asked: at(69)},
+		{Image: "d", Asked: at(64)},
 	}
 	if found := scans.AtOnce(); found != 3 {
 		t.Errorf("%d were waited for at once, not 3: c, a and d", found)
