@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -48,7 +50,7 @@ func companion(t *testing.T, source string, scanning harness.Scanning, wanted ha
 	return scanner
 }
 
-// digestOf is what a scan is asked for: of a platform with trivy-operator, of a tag with SBOMscanner.
+// scansOf are those of an image: of a platform's digest with trivy-operator, of a tag with SBOMscanner.
 func scansOf(source string, scans harness.Scans, image harness.Image) harness.Scans {
 	if source == "trivy-operator" {
 		return scans.Of(cluster.Registry.Host + "/" + image.Repository + "@" + image.Platforms[amd64])
@@ -102,8 +104,10 @@ func TestTheCompanionHasADeploymentScanned(t *testing.T) {
 						t.Errorf("a Pod runs %s, not %s", found, image.Pinned())
 					}
 				}
-				events := cluster.Kubectl("get", "events", "--namespace", space, "--output", `jsonpath={range .items[*]}{.reason} {.regarding.kind} {.involvedObject.kind}{"\n"}{end}`)
-				contains(t, events.Text(), "ScanRequested", "ImageScanned")
+				eventually(t, within, func() error {
+					events := cluster.Kubectl("get", "events.events.k8s.io", "--namespace", space, "--output", `jsonpath={range .items[?(@.reportingController=="image-admission-companion")]}{.reason} of {.regarding.kind}{"\n"}{end}`)
+					return errors.Join(wanted(events.Text(), "ScanRequested of Deployment"), wanted(events.Text(), "ImageScanned of Deployment"))
+				})
 			}
 		})
 	}
@@ -294,14 +298,13 @@ func TestTheCompanionOutlivesARegistry(t *testing.T) {
 	for source := range scanners {
 		t.Run(source, func(t *testing.T) {
 			scanner := companion(t, source, harness.Scanning{Takes: time.Second}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "5s"}}}})
+			t.Cleanup(func() { cluster.Registry.Fail(nil) })
 			space := namespace(t)
 			must(t, cluster.ScaleCompanion(0))
 			image := pushed(t, "companion/registry-"+source)
 			succeeds(t, apply(deployment("web", 1, image.Name), space))
-			for name, fault := range map[string]func(){
-				"500": func() { cluster.Registry.Fail(harness.Status(500)) }, "429": func() { cluster.Registry.Fail(harness.Status(429)) }, "closed": func() { cluster.Registry.Fail(harness.Refuse) },
-			} {
-				fault()
+			for name, fault := range map[string]http.HandlerFunc{"500": harness.Status(500), "429": harness.Status(429), "closed": harness.Refuse} {
+				cluster.Registry.Fail(fault)
 				before := cluster.Registry.Requests()
 				must(t, cluster.ScaleCompanion(1))
 				time.Sleep(20 * time.Second)
