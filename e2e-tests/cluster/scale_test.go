@@ -117,7 +117,7 @@ func TestScale(t *testing.T) {
 				must(t, err)
 				took := after.Taken.Sub(before.Taken)
 				latency := after.Since(before)
-				asked, err := cluster.Asked(before)
+				asked, err := cluster.Asked("policy-server", before)
 				must(t, err)
 				watches, err := cluster.Watches(t.Context(), "vulnerabilityreports")
 				must(t, err)

@@ -56,7 +56,7 @@ kind: Policy
 omitStages: [RequestReceived]
 rules:
   - {level: None, users: ["system:apiserver", "system:kube-controller-manager"]}
-  - {level: Metadata, users: ["system:serviceaccount:kubewarden:policy-server"]}
+  - {level: Metadata, users: ["system:serviceaccount:kubewarden:policy-server", "system:serviceaccount:kubewarden:image-admission-companion"]}
   - level: Metadata
     resources:
       - {group: "", resources: [pods, pods/ephemeralcontainers, pods/resize, replicationcontrollers]}

@@ -161,6 +161,7 @@ func (c *Cluster) startNode() error {
 		"policy-server": {path: c.Tools.PolicyServer},
 		"controller":    {path: c.Tools.Controller},
 		"audit-scanner": {path: c.Tools.AuditScanner, environ: []string{names.environ()}},
+		companionImage:  {path: c.Tools.CommandLine, environ: []string{"SSL_CERT_FILE=" + c.authority.file("ca.crt")}},
 	})
 	c.network = newNetwork(c.Client, c.node)
 	go c.node.run(c.ctx)
@@ -181,4 +182,10 @@ func (c *Cluster) RestartAPI(away time.Duration) error {
 		return err
 	}
 	return c.API.waitReady(c.ctx)
+}
+
+// RestartControllers ends Kubernetes' controllers, and starts them again: they know nothing of what was before.
+func (c *Cluster) RestartControllers() error {
+	c.controllerManager.Kill()
+	return c.controllerManager.Start()
 }

@@ -33,6 +33,8 @@ type Deployment struct {
 	Settings map[string]any
 	// Images take the place of those of deploy/, by their names.
 	Images map[string]string
+	// Companion is there if this isn't nil, with the component of its source.
+	Companion *Companion
 }
 
 // Becomes is whether applying another deployment over this one leaves nothing of this one: Kubewarden refuses to turn an enforced
@@ -103,17 +105,21 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	for _, name := range deployment.Components {
 		components = append(components, "deploy/"+name)
 	}
+	patches := []map[string]any{
+		{"target": map[string]string{"kind": "ClusterAdmissionPolicy", "name": "image-admission.*"}, "patch": text(policy)},
+		{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},
+	}
+	if deployment.Companion != nil {
+		components = append(components, "deploy/companion", "deploy/companion-"+source)
+		patches = append(patches, deployment.Companion.patches()...)
+	}
 	images := []map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(deployment.Images)) {
 		colon := strings.LastIndex(deployment.Images[name], ":")
 		images = append(images, map[string]string{"name": name, "newName": deployment.Images[name][:colon], "newTag": deployment.Images[name][colon+1:]})
 	}
 	overlay := map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"deploy"}, "components": components, "images": images,
-		"patches": []map[string]any{
-			{"target": map[string]string{"kind": "ClusterAdmissionPolicy", "name": "image-admission.*"}, "patch": text(policy)},
-			{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},
-		},
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"deploy"}, "components": components, "images": images, "patches": patches,
 	}
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text(overlay)), 0o644); err != nil {
 		return "", err
@@ -150,7 +156,10 @@ func (c *Cluster) Deploy(deployment Deployment) error {
 	if err := c.Apply(deployment); err != nil {
 		return err
 	}
-	return c.WaitDeployed(120 * time.Second)
+	if err := c.WaitDeployed(120 * time.Second); err != nil || deployment.Companion == nil {
+		return err
+	}
+	return c.waitCompanion(60 * time.Second)
 }
 
 // Apply applies deploy/ with the overlay, and waits for nothing.

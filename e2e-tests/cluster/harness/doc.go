@@ -5,19 +5,23 @@
 // Kubewarden's namespace as processes ([node]), the network that routes the addresses of Services ([network]), and the
 // connections between them, which can be made to fail ([Link]).
 //
-//	cluster.go       the cluster, and what is started when
-//	tools.go         the programs, and how to get what is missing
-//	process.go       one program that runs
-//	certificates.go  the authority of the cluster
-//	api.go           etcd, the API server and its controllers
-//	node.go          Pods of Kubewarden as processes
-//	network.go       addresses of Services
-//	names.go         names of Services
-//	link.go          connections that fail
-//	kubewarden.go    Kubewarden's charts
-//	charts.go        charts of scanners, and of what they need
-//	deployment.go    this project's deploy/, and the module
-//	registry.go      images, and a registry that fails
-//	scanner.go       reports, and the scanner's aggregated API
-//	kubectl.go       what a user types
+//	cluster.go         the cluster, and what is started when
+//	tools.go           the programs, and how to get what is missing
+//	process.go         one program that runs
+//	certificates.go    the authority of the cluster
+//	api.go             etcd, the API server and its controllers
+//	node.go            Pods of Kubewarden as processes
+//	network.go         addresses of Services
+//	names.go           names of Services
+//	link.go            connections that fail
+//	kubewarden.go      Kubewarden's charts
+//	charts.go          charts of scanners, and of what they need
+//	deployment.go      this project's deploy/, and the module
+//	registry.go        images, and a registry that fails
+//	companion.go       the companion of the policy
+//	scanner.go         reports, and the scanner's aggregated API
+//	scans.go           what scanners that are played were asked for, and how they work
+//	sbomscanner.go     SBOMscanner, as the companion sees it
+//	trivy_operator.go  trivy-operator, as the companion sees it
+//	kubectl.go         what a user types
 package harness

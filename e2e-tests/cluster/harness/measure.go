@@ -125,8 +125,9 @@ func (c *Cluster) eachAuditLine(do func(line []byte)) error {
 	return scanner.Err()
 }
 
-// Asked is what the policy servers asked of the API server since a snapshot, by verb and resource. A watch counts when it ends.
-func (c *Cluster) Asked(since Snapshot) (map[string]int, error) {
+// Asked is what an account of Kubewarden's namespace asked of the API server since a snapshot, by verb and resource. A watch counts when
+// it ends.
+func (c *Cluster) Asked(account string, since Snapshot) (map[string]int, error) {
 	asked, number := map[string]int{}, 0
 	err := c.eachAuditLine(func(line []byte) {
 		number++
@@ -139,7 +140,7 @@ func (c *Cluster) Asked(since Snapshot) (map[string]int, error) {
 			User      struct{ Username string }
 			ObjectRef struct{ Resource string }
 		}
-		if json.Unmarshal(line, &event) == nil && event.User.Username == "system:serviceaccount:kubewarden:policy-server" && event.Stage == "ResponseComplete" {
+		if json.Unmarshal(line, &event) == nil && event.User.Username == "system:serviceaccount:"+Namespace+":"+account && event.Stage == "ResponseComplete" {
 			asked[event.Verb+" "+event.ObjectRef.Resource]++
 		}
 	})

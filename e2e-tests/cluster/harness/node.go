@@ -17,6 +17,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -196,7 +197,10 @@ func (n *node) begin(ctx context.Context, pod *corev1.Pod) error {
 	program := n.programOf(container)
 	environ := append([]string{"KUBECONFIG=" + filepath.Join(running.folder, "kubeconfig"), "TMPDIR=" + filepath.Join(running.folder, "root", "tmp"), "KUBEWARDEN_BIND_ADDRESS=" + address}, program.environ...)
 	for _, variable := range container.Env {
-		environ = append(environ, variable.Name+"="+n.place(variable.Value, container, running))
+		environ = append(environ, variable.Name+"="+n.place(value(variable, pod), container, running))
+		for index, argument := range arguments {
+			arguments[index] = strings.ReplaceAll(argument, "$("+variable.Name+")", value(variable, pod))
+		}
 	}
 	process := &Process{name: "container", path: program.path, args: arguments, environ: environ, log: filepath.Join(running.folder, "container.log"), contained: true}
 	if err := process.Start(); err != nil {
@@ -207,6 +211,14 @@ func (n *node) begin(ctx context.Context, pod *corev1.Pod) error {
 	n.pods[pod.UID] = running
 	n.mutex.Unlock()
 	return n.tell(ctx, pod, running)
+}
+
+// value is what a variable has, also where it is a field of its Pod.
+func value(variable corev1.EnvVar, pod *corev1.Pod) string {
+	if variable.ValueFrom == nil || variable.ValueFrom.FieldRef == nil {
+		return variable.Value
+	}
+	return map[string]string{"metadata.name": pod.Name, "metadata.namespace": pod.Namespace}[variable.ValueFrom.FieldRef.FieldPath]
 }
 
 // keep looks after a Pod that runs: what it mounts, whether it is ready, and whether its process is still there.
@@ -292,7 +304,13 @@ func (n *node) probe(ctx context.Context, container corev1.Container, running *r
 	get := container.ReadinessProbe.HTTPGet
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", running.address, get.Port.IntValue(), get.Path), nil)
+	port := get.Port.IntValue()
+	for _, named := range container.Ports {
+		if named.Name == get.Port.StrVal {
+			port = int(named.ContainerPort)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s:%d%s", running.address, port, get.Path), nil)
 	if err != nil {
 		return false
 	}
@@ -392,6 +410,9 @@ func (n *node) files(ctx context.Context, namespace string, volume corev1.Volume
 	switch {
 	case volume.Secret != nil:
 		secret, err := n.client.CoreV1().Secrets(namespace).Get(ctx, volume.Secret.SecretName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) && volume.Secret.Optional != nil && *volume.Secret.Optional {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

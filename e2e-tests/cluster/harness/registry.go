@@ -153,3 +153,50 @@ func (r *Registry) Push(repository, tag, salt string, platforms ...string) (Imag
 	image.Digest = digest.String()
 	return image, remote.WriteIndex(reference, index)
 }
+
+// Tags are those of a repository.
+func (r *Registry) Tags(repository string) ([]string, error) {
+	found, err := name.NewRepository(r.Modules + "/" + repository)
+	if err != nil {
+		return nil, err
+	}
+	return remote.List(found)
+}
+
+// Find is what a tag names now.
+func (r *Registry) Find(repository, tag string) (Image, error) {
+	image := Image{Name: r.Host + "/" + repository + ":" + tag, Repository: repository, Tag: tag, Platforms: map[string]string{}}
+	reference, err := name.ParseReference(r.Modules + "/" + repository + ":" + tag)
+	if err != nil {
+		return image, err
+	}
+	found, err := remote.Get(reference)
+	if err != nil {
+		return image, err
+	}
+	image.Digest = found.Digest.String()
+	if found.MediaType.IsIndex() {
+		index, err := found.ImageIndex()
+		if err != nil {
+			return image, err
+		}
+		manifest, err := index.IndexManifest()
+		if err != nil {
+			return image, err
+		}
+		for _, listed := range manifest.Manifests {
+			image.Platforms[listed.Platform.String()] = listed.Digest.String()
+		}
+		return image, nil
+	}
+	single, err := found.Image()
+	if err != nil {
+		return image, err
+	}
+	config, err := single.ConfigFile()
+	if err != nil {
+		return image, err
+	}
+	image.Platforms[config.Platform().String()] = image.Digest
+	return image, nil
+}

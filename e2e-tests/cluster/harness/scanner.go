@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,48 +87,31 @@ var sbomscannerReports = schema.GroupVersionResource{Group: "storage.sbomscanner
 
 // Report makes sbomscanner's report of a platform of an image, as workload scanning does.
 func (c *Cluster) Report(image Image, platform string, findings Findings) error {
+	sum := sha256.Sum256([]byte(c.Registry.Host))
+	report, err := c.report("workloadscan-"+hex.EncodeToString(sum[:]), image, platform, findings)
+	if err != nil {
+		return err
+	}
+	return c.writeReport(report)
+}
+
+// writeReport creates a report, or replaces the one that is there.
+func (c *Cluster) writeReport(report *unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}
-	object, err := c.report(image, platform, findings)
-	if err != nil {
-		return err
-	}
 	resource := client.Resource(sbomscannerReports).Namespace(ScannerNamespace)
-	if _, err = resource.Create(c.ctx, object, metav1.CreateOptions{}); err == nil {
+	if _, err = resource.Create(c.ctx, report, metav1.CreateOptions{}); err == nil {
 		return nil
 	}
-	current, getErr := resource.Get(c.ctx, object.GetName(), metav1.GetOptions{})
+	current, getErr := resource.Get(c.ctx, report.GetName(), metav1.GetOptions{})
 	if getErr != nil {
 		return err
 	}
-	object.SetResourceVersion(current.GetResourceVersion())
-	_, err = resource.Update(c.ctx, object, metav1.UpdateOptions{})
+	report.SetResourceVersion(current.GetResourceVersion())
+	_, err = resource.Update(c.ctx, report, metav1.UpdateOptions{})
 	return err
-}
-
-// TrivyReport makes trivy-operator's report of an image, in the namespace where deploy/ has images scanned, as of a time.
-func (c *Cluster) TrivyReport(image Image, findings Findings, updated time.Time) error {
-	vulnerabilities := []map[string]any{}
-	for number := range findings.Critical {
-		vulnerabilities = append(vulnerabilities, map[string]any{
-			"vulnerabilityID": fmt.Sprintf("CVE-2026-1%03d", number), "severity": "CRITICAL", "resource": "zlib", "packagePURL": "pkg:apk/alpine/zlib@1.0.0",
-			"installedVersion": "1.0.0", "fixedVersion": "1.3", "title": "", "publishedDate": "", "lastModifiedDate": "",
-		})
-	}
-	return c.apply(text(map[string]any{
-		"apiVersion": "aquasecurity.github.io/v1alpha1", "kind": "VulnerabilityReport",
-		"metadata": map[string]any{"name": "cronjob-" + strings.ReplaceAll(image.Repository, "/", "-") + "-scan", "namespace": "image-scans", "labels": map[string]string{"trivy-operator.container.name": "scan"}},
-		"report": map[string]any{
-			"updateTimestamp": updated.UTC().Format(time.RFC3339), "os": map[string]any{"family": "alpine", "name": "3.22"},
-			"scanner":         map[string]string{"name": "Trivy", "vendor": "Aqua Security", "version": "0.60.0"},
-			"registry":        map[string]string{"server": c.Registry.Host},
-			"artifact":        map[string]string{"repository": image.Repository, "tag": image.Tag, "digest": image.Platforms["linux/amd64"]},
-			"summary":         map[string]int{"criticalCount": findings.Critical, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0},
-			"vulnerabilities": vulnerabilities,
-		},
-	}))
 }
 
 // DeleteReports takes away all reports of sbomscanner.
@@ -141,13 +123,9 @@ func (c *Cluster) DeleteReports() error {
 	return client.Resource(sbomscannerReports).Namespace(ScannerNamespace).DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
-func (c *Cluster) report(image Image, platform string, findings Findings) (*unstructured.Unstructured, error) {
+// report is sbomscanner's, under the name of the Registry that it was made for.
+func (c *Cluster) report(registry string, image Image, platform string, findings Findings) (*unstructured.Unstructured, error) {
 	host := c.Registry.Host
-	hash := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return hex.EncodeToString(sum[:])
-	}
-	registry := "workloadscan-" + hash(host)
 	digest := image.Platforms[platform]
 	metadata := map[string]any{"registry": registry, "registryURI": host, "repository": image.Repository, "tag": image.Tag, "platform": platform, "digest": digest}
 	if digest != image.Digest {
@@ -166,10 +144,11 @@ func (c *Cluster) report(image Image, platform string, findings Findings) (*unst
 			})
 		}
 	}
+	name := sha256.Sum256([]byte(fmt.Sprintf("%s/%s/%s:%s@%s", registry, host, image.Repository, image.Tag, digest)))
 	object := map[string]any{
 		"apiVersion": sbomscannerReports.GroupVersion().String(), "kind": "VulnerabilityReport",
 		"metadata": map[string]any{
-			"name": hash(fmt.Sprintf("%s/%s/%s:%s@%s", registry, host, image.Repository, image.Tag, digest)), "namespace": ScannerNamespace,
+			"name": hex.EncodeToString(name[:]), "namespace": ScannerNamespace,
 			"labels": map[string]any{"app.kubernetes.io/managed-by": "sbomscanner", "app.kubernetes.io/part-of": "sbomscanner"},
 		},
 		"imageMetadata": metadata,
