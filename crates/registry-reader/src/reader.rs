@@ -86,8 +86,9 @@ impl RegistryReader {
         let answer = self.ask(Method::HEAD, image, &manifest_path(image), &MANIFESTS.join(", "), 0).await;
         match answer {
             Ok(answer) => {
-                if let Some(digest) = content_digest(&answer)? {
-                    return agreed(digest, image);
+                let said = content_digest(&answer)?;
+                if let Some(said) = said.filter(|said| image.digest().is_none_or(|named| named == *said)) {
+                    return Ok(said.to_owned());
                 }
             }
             // Not every registry knows HEAD.
@@ -277,9 +278,12 @@ fn tagged(image: &ImageReference, tag: &str) -> Result<ImageReference, ReadFailu
     ImageReference::parse(&format!("{}:{tag}", image.name())).map_err(|_| ReadFailure::Invalid(Flaw::Digest))
 }
 
-/// The tag of the index of what refers to a digest.
+/// The tag of the index of what refers to a digest, of which it has 64 digits at most.
 fn fallback_tag(digest: &str) -> Result<String, ReadFailure> {
-    if is_digest(digest) { Ok(digest.replace(':', "-")) } else { Err(ReadFailure::Invalid(Flaw::Digest)) }
+    match digest.split_once(':') {
+        Some((algorithm, hex)) if is_digest(digest) => Ok(format!("{algorithm}-{}", hex.get(..64).unwrap_or(hex))),
+        _ => Err(ReadFailure::Invalid(Flaw::Digest)),
+    }
 }
 
 /// The digest that the registry says a manifest has, if it says one.
@@ -291,13 +295,49 @@ fn content_digest(answer: &Answer) -> Result<Option<&str>, ReadFailure> {
     digest.map(Some).ok_or(ReadFailure::Invalid(Flaw::Digest))
 }
 
-/// The digest that the registry says, unless the reference names another.
-fn agreed(said: &str, image: &ImageReference) -> Result<String, ReadFailure> {
-    let agrees = image.digest().is_none_or(|named| named == said);
-    if agrees { Ok(said.to_owned()) } else { Err(ReadFailure::Invalid(Flaw::Digest)) }
-}
-
 /// The media type of an answer, without its parameters.
 fn content_type(answer: &Answer) -> Option<&str> {
     answer.headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_registries_are_asked() {
+        let plain_http = vec!["registry.lan".to_owned(), "10.0.0.1:5000".to_owned()];
+        let reader = RegistryReader::new(Options { plain_http, ..Options::default() }).unwrap();
+        for (image, expected) in [
+            ("nginx:1", "https://registry-1.docker.io/v2/library/nginx/manifests/1"),
+            ("ghcr.io/team/app:1", "https://ghcr.io/v2/team/app/manifests/1"),
+            ("ghcr.io:8443/team/app:1", "https://ghcr.io:8443/v2/team/app/manifests/1"),
+            ("localhost:5000/app:1", "http://localhost:5000/v2/app/manifests/1"),
+            ("127.0.0.1/app:1", "http://127.0.0.1/v2/app/manifests/1"),
+            ("[::1]/app:1", "http://[::1]/v2/app/manifests/1"),
+            ("[::1]:5000/app:1", "http://[::1]:5000/v2/app/manifests/1"),
+            ("127.0.0.2:5000/app:1", "https://127.0.0.2:5000/v2/app/manifests/1"),
+            ("localhost.example.com/app:1", "https://localhost.example.com/v2/app/manifests/1"),
+            ("registry.lan:5000/app:1", "http://registry.lan:5000/v2/app/manifests/1"),
+            ("a.registry.lan/app:1", "https://a.registry.lan/v2/app/manifests/1"),
+            ("10.0.0.1:5000/app:1", "http://10.0.0.1:5000/v2/app/manifests/1"),
+            ("10.0.0.1:5001/app:1", "https://10.0.0.1:5001/v2/app/manifests/1"),
+        ] {
+            let image = ImageReference::parse(image).unwrap();
+            let url = reader.url(&image, &manifest_path(&image)).unwrap();
+            assert_eq!(url.as_str(), expected, "{image}");
+        }
+        let nowhere = ImageReference::parse("999.999.999.999/app").unwrap();
+        assert_eq!(reader.url(&nowhere, ""), Err(ReadFailure::Invalid(Flaw::Address)));
+    }
+
+    #[test]
+    fn tags_of_what_refers_to_a_digest() {
+        let digits = |count: usize| "ab".repeat(count / 2);
+        for (algorithm, count) in [("sha256", 64), ("sha512", 128)] {
+            let expected = format!("{algorithm}-{}", digits(64));
+            assert_eq!(fallback_tag(&format!("{algorithm}:{}", digits(count))), Ok(expected));
+        }
+        assert_eq!(fallback_tag("sha256:../../other"), Err(ReadFailure::Invalid(Flaw::Digest)));
+    }
 }
