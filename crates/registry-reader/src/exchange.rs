@@ -201,14 +201,10 @@ fn parse_date(text: &str) -> Option<u64> {
 
 /// The body, as it comes in, until it is too long.
 async fn read(mut response: Response, most: u64) -> Result<Vec<u8>, ReadFailure> {
-    let too_large = ReadFailure::Invalid(Flaw::TooLarge(most));
-    if response.content_length().is_some_and(|length| length > most) {
-        return Err(too_large);
-    }
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| client::failure(&error))? {
         if bytes.len() as u64 + chunk.len() as u64 > most {
-            return Err(too_large);
+            return Err(ReadFailure::Invalid(Flaw::TooLarge(most)));
         }
         bytes.extend_from_slice(&chunk);
     }

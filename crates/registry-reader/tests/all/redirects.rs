@@ -1,6 +1,6 @@
 //! Registries that send elsewhere.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use image_admission_registry_reader::{Flaw, ReadFailure};
 
@@ -64,6 +64,24 @@ async fn who_is_sent_to_gets_no_login() {
     assert_eq!(logins(&other.seen()), [None]);
 }
 
+/// Nor can it have a token asked for.
+#[tokio::test]
+async fn who_is_sent_to_gets_no_token() {
+    let registry = Arc::new(OnceLock::<String>::new());
+    let own = Arc::clone(&registry);
+    let other = Stub::start(move |_| {
+        let header = format!("WWW-Authenticate: Bearer realm=\"http://{}/token\"", own.wait());
+        Reply::Full(401, vec![header], Vec::new())
+    });
+    let location = format!("http://{}/storage", other.address);
+    let stub = Stub::start(move |_| Reply::redirect(307, &location));
+    registry.set(stub.address.clone()).unwrap();
+    let (reader, _folder) = reader_with_login(&[&stub.address, &other.address]);
+    let read = reader.blob(&image(&stub, ":1"), &digest_of(BLOB), 3).await;
+    assert_eq!(read, Err(ReadFailure::Refused));
+    assert_eq!((stub.seen().len(), other.seen().len()), (1, 1));
+}
+
 #[tokio::test]
 async fn addresses_that_no_registry_sends_to() {
     let trap = elsewhere();
@@ -110,7 +128,7 @@ async fn redirects_have_an_end() {
 #[tokio::test]
 async fn redirects_that_are_none() {
     for (reply, flaw) in [
-        (Reply::status(307) as Reply, Flaw::Redirect),
+        (Reply::status(307), Flaw::Redirect),
         (Reply::redirect(307, "file:///etc/passwd"), Flaw::Redirect),
         (Reply::redirect(307, "http://["), Flaw::Redirect),
         (Reply::redirect(303, "/elsewhere"), Flaw::Status(303)),

@@ -133,15 +133,15 @@ async fn lists_that_go_on_elsewhere() {
 async fn lists_that_cannot_be_read() {
     let invalid = ReadFailure::Invalid;
     let typed = |body: &[u8]| Reply::Full(200, vec![format!("Content-Type: {INDEX}")], body.to_owned());
-    let cases: [(&str, fn(&Request) -> bool, Reply, ReadFailure); 6] = [
-        ("HTML that says it is a list", is_api, typed(b"<html>"), invalid(Flaw::Json)),
+    let at_the_api: fn(&Request) -> bool = is_api;
+    for (name, is_it, reply, failure) in [
+        ("HTML that says it is a list", at_the_api, typed(b"<html>"), invalid(Flaw::Json)),
         ("no list", is_api, typed(b"{}"), invalid(Flaw::Json)),
         ("no list at the tag", is_tag, document(MANIFEST, &manifest()), invalid(Flaw::MediaType)),
         ("not allowed", is_api, Reply::status(403), ReadFailure::Refused),
         ("not allowed at the tag", is_tag, Reply::status(403), ReadFailure::Refused),
         ("too many", is_tag, Reply::status(429), ReadFailure::RateLimited { until: None }),
-    ];
-    for (name, is_it, reply, failure) in cases {
+    ] {
         let once = Mutex::new(Some(reply));
         let stub = Stub::start(move |request| match is_it(request) {
             true => once.lock().unwrap().take().unwrap(),
