@@ -34,6 +34,7 @@ pub(crate) struct Exchanges {
 #[derive(Clone, Debug)]
 pub(crate) struct Question<'a> {
     pub(crate) method: Method,
+    /// At the registry itself: what is asked elsewhere is asked without the login.
     pub(crate) url: Url,
     /// The value of `Accept`.
     pub(crate) accept: &'a str,
@@ -47,8 +48,6 @@ pub(crate) struct Question<'a> {
 /// A successful answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Where it is from, after redirects.
-    pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Vec<u8>,
 }
@@ -62,10 +61,10 @@ impl Exchanges {
     pub(crate) async fn ask(&self, question: &Question<'_>) -> Result<Answer, ReadFailure> {
         let asked = tokio::time::timeout(self.timeout, async {
             let response = self.respond(question).await?;
-            let (url, headers) = (response.url().clone(), response.headers().clone());
+            let headers = response.headers().clone();
             let bytes =
                 if question.method == Method::HEAD { Vec::new() } else { read(response, question.most).await? };
-            Ok(Answer { url, headers, bytes })
+            Ok(Answer { headers, bytes })
         });
         asked.await.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout)))
     }

@@ -7,9 +7,9 @@ use reqwest::header::{HeaderMap, LINK};
 
 use crate::failure::{Flaw, ReadFailure};
 
-/// The page after this one: the same list at the same registry, from elsewhere on. None after the last one.
+/// The page after one that was asked for at a registry: the same list there, from elsewhere on. None after the last one.
 ///
-/// Fails when it is another list.
+/// Fails when it is another list, or at another host: also where the registry sent there itself.
 pub(crate) fn next(page: &Url, headers: &HeaderMap) -> Result<Option<Url>, ReadFailure> {
     let Some(target) = headers.get_all(LINK).iter().find_map(|header| target(header.to_str().ok()?)) else {
         return Ok(None);

@@ -155,7 +155,7 @@ impl RegistryReader {
         let mut next = Some(self.url(image, &format!("referrers/{digest}"))?);
         for number in 0..MAX_PAGES {
             let Some(url) = next.take() else { return Ok(referrers) };
-            let page = match self.page(image, url).await {
+            let page = match self.page(image, url.clone()).await {
                 // The specification has 404 where there is no such API. Others send away, answer a page for people, or find fault.
                 Err(
                     ReadFailure::NotFound | ReadFailure::Invalid(Flaw::Status(_) | Flaw::Redirect | Flaw::MediaType),
@@ -165,7 +165,7 @@ impl RegistryReader {
                 other => other?,
             };
             referrers.add(entries(&page.bytes)?);
-            next = page::next(&page.url, &page.headers)?;
+            next = page::next(&url, &page.headers)?;
             if !referrers.is_complete {
                 return Ok(referrers);
             }

@@ -1,12 +1,12 @@
 //! Lists of what refers to an image: in two places, on many pages, or without an end.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use image_admission_registry_reader::{Flaw, MAX_REFERRERS, ReadFailure, Referrers};
 use serde_json::json;
 
 use crate::stub::{Reply, Request, Stub};
-use crate::{INDEX, MANIFEST, digest_of, document, image, manifest, reader};
+use crate::{INDEX, MANIFEST, digest_of, document, image, manifest, reader, reader_with_login};
 
 /// A list of the artifacts with these numbers.
 fn list(numbers: impl IntoIterator<Item = usize>) -> Vec<u8> {
@@ -127,6 +127,30 @@ async fn lists_that_go_on_elsewhere() {
         assert_eq!(stub.seen().len(), 2, "{next}");
     }
     assert_eq!(trap.seen(), []);
+}
+
+/// A host that a registry sends to doesn't become the registry by linking on to itself.
+#[tokio::test]
+async fn the_login_stays_at_the_registry_on_all_pages() {
+    for (next, expected) in [("http://OTHER/?page=1", Err(ReadFailure::Invalid(Flaw::Page))), ("?page=1", Ok(2))] {
+        let own = Arc::new(OnceLock::<String>::new());
+        let address = Arc::clone(&own);
+        let other = Stub::start(move |request| match number(request) {
+            0 => page([1], &next.replace("OTHER", address.wait())),
+            _ => document(INDEX, &list([2])),
+        });
+        own.set(other.address.clone()).unwrap();
+        let address = other.address.clone();
+        let stub = Stub::start(move |request| match request.authorization {
+            None => Reply::Full(401, vec!["WWW-Authenticate: Basic realm=\"a\"".to_owned()], Vec::new()),
+            Some(_) if is_tag(request) => Reply::status(404),
+            Some(_) => Reply::redirect(307, &format!("http://{address}/?page={}", number(request))),
+        });
+        let (reader, _folder) = reader_with_login(&[&stub.address, &other.address]);
+        let found = reader.referrers(&image(&stub, ":1"), &digest(0)).await;
+        assert_eq!(found.map(|found| found.entries.len()), expected, "{next}");
+        assert!(other.seen().iter().all(|request| request.authorization.is_none()), "{next}");
+    }
 }
 
 #[tokio::test]
