@@ -129,14 +129,12 @@ async fn lead(
         if !leadership.leads() {
             continue;
         }
-        write(&line(LogLevel::Info, "leads"));
         tokio::select! {
             () = work(client, options, registries, status) => {}
             changed = leadership.changed() => if changed.is_err() {
                 return;
             },
         }
-        write(&line(LogLevel::Warning, "leads no more"));
     }
 }
 
