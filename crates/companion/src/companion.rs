@@ -7,10 +7,11 @@ use crate::backoff::{spread, wait};
 use crate::budget::Budget;
 use crate::event::Happened;
 use crate::metrics::Metrics;
+use crate::registry::{LOOK_UP, Registry};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
-use crate::settings::{CompanionSettings, Retry, Seconds};
+use crate::settings::CompanionSettings;
 use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
@@ -29,8 +30,6 @@ const JUDGED_AGAIN_SOON: i64 = 60;
 const SETTLES: i64 = 30;
 /// How long after the end of a scan its report may come.
 const REPORT_COMES: i64 = 60;
-/// The waits after a look-up that failed.
-const LOOK_UP: Retry = Retry { first: Seconds(2), most: Seconds(600) };
 /// How long a request may take to appear after it was created, and to go after it was withdrawn.
 const APPEARS: i64 = 60;
 /// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
@@ -193,14 +192,6 @@ struct KnownRequest {
     withdrawn: Option<Timestamp>,
 }
 
-/// A registry.
-#[derive(Debug)]
-struct Registry {
-    budget: Budget,
-    failures: u32,
-    until: Option<Timestamp>,
-}
-
 impl Companion {
     /// A companion that has seen nothing yet.
     #[must_use]
@@ -289,6 +280,16 @@ impl Companion {
         }
     }
 
+    /// The images that are used, and those of their platforms that are scanned: `host/repository:tag`, or `host/repository@digest`
+    /// where the digest is known.
+    #[must_use]
+    pub fn used(&self) -> BTreeSet<String> {
+        let references = self.images.keys().filter_map(|named| ImageReference::parse(&named.image).ok());
+        let named = references.map(|of| of.digest().map_or_else(|| of.text(), |digest| of.at(digest)));
+        let targets = self.scans.values().filter(|scan| !scan.users.is_empty()).filter_map(|scan| scan.target.as_ref());
+        named.chain(targets.map(|target| target.reference.at(&target.digest))).collect()
+    }
+
     fn set_namespace(&mut self, name: String, is_left_out: bool, now: Timestamp) {
         if self.left_out.contains(&name) == is_left_out {
             return;
@@ -368,7 +369,7 @@ impl Companion {
             self.counted.registry_failures += 1;
             image.due = after(now, wait(LOOK_UP, image.failures, &named.image));
             if let Some(host) = down {
-                self.registry(&host).fail(&host, now);
+                self.registry(&host).fail(&host, None, now);
             }
             return;
         }
@@ -672,17 +673,14 @@ impl Companion {
 
     fn registry(&mut self, host: &str) -> &mut Registry {
         let per_minute = self.settings.registries.per_minute;
-        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None };
-        self.registries.entry(host.to_owned()).or_insert_with(new)
+        self.registries.entry(host.to_owned()).or_insert_with(|| Registry::new(per_minute))
     }
 
     /// A registry answers. If it didn't before, what failed there is tried again.
     fn succeed(&mut self, host: &str, now: Timestamp) {
-        let registry = self.registry(host);
-        if std::mem::take(&mut registry.failures) == 0 {
+        if !self.registry(host).succeed() {
             return;
         }
-        registry.until = None;
         for (named, image) in &mut self.images {
             let is_there = || ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host);
             if image.failures > 0 && is_there() {
@@ -729,20 +727,6 @@ impl Scan {
 
     fn is_to_be_asked(&self, now: Timestamp) -> bool {
         !self.is_under_way() && self.target.is_some() && self.until.is_none_or(|until| until <= now)
-    }
-}
-
-impl Registry {
-    fn fail(&mut self, host: &str, now: Timestamp) {
-        // Look-ups that were under way together fail together.
-        if self.until.is_none_or(|until| until <= now) {
-            self.failures += 1;
-            self.until = Some(after(now, wait(LOOK_UP, self.failures, host)));
-        }
-    }
-
-    fn may_ask(&mut self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
     }
 }
 

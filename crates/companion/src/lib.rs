@@ -3,8 +3,9 @@
 //! ```text
 //! workload (what runs) ── companion (what is known, what is to be done) ── scanner ── scan (names)
 //!                           │                                                │ (one file for each)
-//!                        settings, budget, backoff
+//!                        settings, registry, budget, backoff
 //!
+//! evidence (which images' signatures are copied into the cluster, and when)
 //! lease (who leads) · event, metrics, log (what is said, as text)
 //! ```
 //!
@@ -17,9 +18,11 @@ mod backoff;
 mod budget;
 mod companion;
 pub mod event;
+pub mod evidence;
 pub mod lease;
 pub mod log;
 pub mod metrics;
+mod registry;
 mod scan;
 mod scan_failure;
 mod scanner;
@@ -30,5 +33,7 @@ pub use companion::{Action, Companion, NamedImage, Observation};
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
 pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, TrivyOperator};
-pub use settings::{CompanionSettings, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans};
+pub use settings::{
+    CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans,
+};
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

@@ -4,6 +4,9 @@ use image_admission_untrusted::time::WrittenDuration;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
 
+/// How often a registry is asked for evidence at most.
+const SHORTEST_REFRESH: Seconds = Seconds(5 * 60);
+
 /// How scans are asked for. Every key has a default, and an unknown key is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -18,6 +21,8 @@ pub struct CompanionSettings {
     pub sbomscanner: SbomScannerScans,
     /// How registries are asked.
     pub registries: Registries,
+    /// Whether signatures and attestations of images are copied into the cluster. Without it, they aren't.
+    pub evidence: Option<CopiedEvidence>,
     /// The most images that are looked after, each counted once for each namespace.
     pub images: usize,
     /// Whether controllers that wait for a scan are told when it is there.
@@ -64,6 +69,16 @@ pub struct SbomScannerScans {
     pub auth_secrets: BTreeMap<String, String>,
 }
 
+/// How signatures and attestations are copied into the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CopiedEvidence {
+    /// How long after an image's registry was asked it is asked again.
+    pub refresh: Seconds,
+    /// How long after an image was used last its copy goes.
+    pub forget: Seconds,
+}
+
 /// How registries are asked.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -84,6 +99,7 @@ impl Default for CompanionSettings {
             trivy_operator: TrivyOperatorScans::default(),
             sbomscanner: SbomScannerScans::default(),
             registries: Registries::default(),
+            evidence: None,
             images: 5_000,
             wake: true,
         }
@@ -99,6 +115,12 @@ impl Default for Scans {
 impl Default for Retry {
     fn default() -> Self {
         Self { first: Seconds(60), most: Seconds(6 * 3600) }
+    }
+}
+
+impl Default for CopiedEvidence {
+    fn default() -> Self {
+        Self { refresh: Seconds(6 * 3600), forget: Seconds(24 * 3600) }
     }
 }
 
@@ -135,6 +157,9 @@ impl CompanionSettings {
         if most < first {
             problems.push("scans.retry: `most` is shorter than `first`".to_owned());
         }
+        if self.evidence.as_ref().is_some_and(|evidence| evidence.refresh < SHORTEST_REFRESH) {
+            problems.push("evidence.refresh: registries would be asked all the time; write `5m` or more".to_owned());
+        }
         if self.policy.is_empty() {
             problems.push("policy: write the name of a ClusterAdmissionPolicy".to_owned());
         }
@@ -160,6 +185,8 @@ mod tests {
         assert_eq!(settings.problems(), [""; 0]);
         let settings: CompanionSettings = serde_json::from_value(json!({"scans": {"deadline": "1h30m"}})).unwrap();
         assert_eq!((settings.scans.deadline, settings.scans.at_once), (Seconds(5_400), 10));
+        let settings: CompanionSettings = serde_json::from_value(json!({"evidence": {"forget": "1h"}})).unwrap();
+        assert_eq!(settings.evidence, Some(CopiedEvidence { refresh: Seconds(21_600), forget: Seconds(3_600) }));
     }
 
     #[test]
@@ -183,6 +210,10 @@ mod tests {
         assert_eq!(
             of(json!({"scans": {"retry": {"first": "2m", "most": "1m"}}})),
             ["scans.retry: `most` is shorter than `first`"]
+        );
+        assert_eq!(
+            of(json!({"evidence": {"refresh": "4m"}})),
+            ["evidence.refresh: registries would be asked all the time; write `5m` or more"]
         );
         assert_eq!(of(json!({"policy": ""})), ["policy: write the name of a ClusterAdmissionPolicy"]);
     }

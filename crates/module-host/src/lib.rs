@@ -7,6 +7,8 @@
 //!    │
 //! disk ── where files are (in a browser in memory)
 //!
+//! piece ── evidence, as tools write it
+//!    │
 //! repository ── what stands beside an image in a live registry, which no call of the module changes
 //! ```
 //!
@@ -14,6 +16,7 @@
 
 pub mod answers;
 pub mod disk;
+pub mod piece;
 #[cfg(feature = "live")]
 pub mod repository;
 pub mod runtime;

@@ -7,7 +7,6 @@
 //! [spec]: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
 
 mod beside;
-mod piece;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,7 +25,7 @@ use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
 pub use beside::{Found, beside};
-pub use piece::{MAX_BYTES, Piece, PieceError, UnverifiedError, is_evidence, may_hold_evidence};
+pub use crate::piece::{MAX_BYTES, Piece, PieceError, UnverifiedError, is_evidence, may_hold_evidence};
 
 use crate::answers::live::registry::Registry;
 

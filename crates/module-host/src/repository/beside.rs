@@ -1,7 +1,7 @@
 //! The evidence that stands beside an image in its registry, wherever the tools put it that make it.
 
-use super::piece::{MAX_BYTES, Piece, is_evidence, may_hold_evidence};
 use super::{Artifact, Descriptor, Repository, RepositoryError};
+use crate::piece::{MAX_BYTES, Piece, is_evidence, may_hold_evidence};
 
 /// Where cosign 2 puts attestations, behind the image's digest.
 const ATTESTATIONS: &str = "att";

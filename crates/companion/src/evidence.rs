@@ -1,0 +1,541 @@
+//! Evidence: signatures and attestations that stand beside used images, copied from their registries into objects of the cluster.
+//!
+//! ```text
+//! used images ── tags (which digest) ── digests (what is fetched, when; which object there is) ── actions
+//! ```
+//!
+//! Like [`crate::Companion`], it is a value: observations come in, actions come out, and the time is an argument. An object is only
+//! written after a fetch, so that nothing of a fetch is kept. Objects that somebody else made are left alone. What is in an object isn't
+//! believed: the policy verifies it.
+
+use crate::backoff::{spread, wait};
+use crate::registry::Registry;
+use crate::scanner::Kind;
+use crate::settings::{CompanionSettings, CopiedEvidence, Retry, Seconds};
+use crate::workload::{COMPANION, MANAGED_BY};
+use data_encoding::{BASE64, HEXLOWER};
+use image_admission_image::{ImageReference, is_digest};
+use image_admission_settings::{Evidence as PolicyEvidence, EvidenceObject};
+use image_admission_untrusted::time::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kind of the objects.
+pub const IMAGE_EVIDENCE: Kind =
+    Kind { api_version: EvidenceObject::API_VERSION, kind: EvidenceObject::KIND, plural: "imageevidences" };
+
+/// The annotation with the hash of the pieces: objects are watched without them.
+const HASH: &str = "image-admission.kubewarden.io/evidence-hash";
+/// How many images are looked up or fetched at once.
+const AT_ONCE: usize = 4;
+/// From how many repositories the evidence of one digest is fetched, and how many may hold it up.
+const MAX_REPOSITORIES: usize = 4;
+/// How long after its last look-up a tag is looked up again.
+const TAG: i64 = 3_600;
+/// The waits after a fetch or a write that failed.
+const RETRY: Retry = Retry { first: Seconds(60), most: Seconds(6 * 3_600) };
+/// How long after a fetch there is none for what others do to an object.
+const CALM: i64 = 60;
+
+/// A piece of evidence, as the tool wrote it that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPiece {
+    /// Its media type.
+    pub media_type: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Why something couldn't be fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FetchFailure {
+    /// The registry doesn't answer, or takes no more requests.
+    Registry {
+        /// Its host.
+        host: String,
+        /// When it may be asked again, if it says so.
+        until: Option<Timestamp>,
+    },
+    /// The registry answers, and doesn't hand this out.
+    Image,
+}
+
+/// An object in the cluster, without its pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownObject {
+    /// The digest that its name says.
+    pub digest: String,
+    /// Its identity.
+    pub uid: String,
+    created: Timestamp,
+    is_ours: bool,
+    /// Whether its pieces are those that it was created with.
+    is_edited: bool,
+    hash: Option<String>,
+}
+
+/// Something that was seen.
+#[derive(Debug, Clone)]
+pub enum EvidenceObservation {
+    /// Everything that is used: `host/repository:tag`, or `host/repository@digest`.
+    Used(BTreeSet<String>),
+    /// What came of [`EvidenceAction::Resolve`].
+    Resolved {
+        /// The image.
+        image: String,
+        /// Its digest.
+        result: Result<String, FetchFailure>,
+    },
+    /// What came of [`EvidenceAction::Fetch`].
+    Fetched {
+        /// The digest.
+        digest: String,
+        /// What was found, from all repositories that answered.
+        pieces: Vec<NewPiece>,
+        /// Why others didn't.
+        failures: Vec<FetchFailure>,
+    },
+    /// What came of [`EvidenceAction::Write`] and [`EvidenceAction::Delete`].
+    Written {
+        /// The digest.
+        digest: String,
+        /// Whether it was done.
+        is_done: bool,
+    },
+    /// An object as it is now.
+    Object(KnownObject),
+    /// An object is gone.
+    ObjectGone(KnownObject),
+    /// All objects, by their identities: others are gone.
+    Objects(BTreeSet<String>),
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EvidenceAction {
+    /// Ask a registry for the digest of a tag.
+    Resolve(String),
+    /// Ask registries for the evidence of a digest.
+    Fetch {
+        /// The digest.
+        digest: String,
+        /// The image in each repository: `host/repository@digest`.
+        images: Vec<String>,
+    },
+    /// Create an object, after this one in its place is deleted.
+    Write {
+        /// The digest.
+        digest: String,
+        /// The identity of the one in its place.
+        replaces: Option<String>,
+        /// The object.
+        object: Value,
+    },
+    /// Delete an object.
+    Delete {
+        /// The digest.
+        digest: String,
+        /// The object's identity.
+        uid: String,
+    },
+}
+
+/// What is known of evidence, and what is to be done.
+#[derive(Debug)]
+pub struct Evidence {
+    settings: CopiedEvidence,
+    /// After how long an object is written anew: half the time that the policy believes it.
+    renewed_after: Option<i64>,
+    per_minute: usize,
+    /// The images that are used by their digests.
+    by_digest: BTreeSet<String>,
+    /// The images that are used by their tags.
+    tags: BTreeMap<String, Tag>,
+    digests: BTreeMap<String, Digest>,
+    /// By host.
+    registries: BTreeMap<String, Registry>,
+    under_way: usize,
+    actions: Vec<EvidenceAction>,
+}
+
+/// A tag.
+#[derive(Debug)]
+struct Tag {
+    digest: Option<String>,
+    due: Timestamp,
+    failures: u32,
+    is_asked: bool,
+}
+
+/// A digest that is used, or that has an object.
+#[derive(Debug)]
+struct Digest {
+    /// Where it is used: `host/repository@digest`.
+    images: BTreeSet<String>,
+    /// Since when it isn't.
+    unused: Option<Timestamp>,
+    /// When it is fetched next.
+    due: Timestamp,
+    /// When it was fetched last.
+    fetched: Option<Timestamp>,
+    failures: u32,
+    is_fetching: bool,
+    is_writing: bool,
+    object: Option<KnownObject>,
+    /// The identity of the object that was deleted last, and hasn't been seen to go.
+    deleted: Option<String>,
+}
+
+impl Evidence {
+    /// What has seen nothing yet. None if the companion's settings don't ask for evidence, or the policy's don't read it.
+    #[must_use]
+    pub fn new(settings: &CompanionSettings, policy: &PolicyEvidence) -> Option<Self> {
+        let evidence = settings.evidence.clone().filter(|_| policy.from_cluster)?;
+        Some(Self {
+            settings: evidence,
+            renewed_after: policy.max_age.as_ref().map(|age| age.seconds() / 2),
+            per_minute: settings.registries.per_minute,
+            by_digest: BTreeSet::new(),
+            tags: BTreeMap::new(),
+            digests: BTreeMap::new(),
+            registries: BTreeMap::new(),
+            under_way: 0,
+            actions: Vec::new(),
+        })
+    }
+
+    /// Takes something in.
+    pub fn observe(&mut self, observation: EvidenceObservation, now: Timestamp) {
+        match observation {
+            EvidenceObservation::Used(images) => self.set_used(images, now),
+            EvidenceObservation::Resolved { image, result } => self.resolved(&image, result, now),
+            EvidenceObservation::Fetched { digest, pieces, failures } => {
+                self.fetched(&digest, &pieces, &failures, now);
+            }
+            EvidenceObservation::Written { digest, is_done } => {
+                if let Some(known) = self.digests.get_mut(&digest) {
+                    known.is_writing = false;
+                    if !is_done {
+                        known.deleted = None;
+                        known.fail(&digest, now);
+                    }
+                }
+            }
+            EvidenceObservation::Object(object) => {
+                let known = self.digests.entry(object.digest.clone()).or_insert_with(|| Digest::new(now));
+                if object.is_edited && known.object.as_ref() != Some(&object) {
+                    known.fetch_soon(now);
+                }
+                known.object = Some(object);
+            }
+            EvidenceObservation::ObjectGone(object) => {
+                if let Some(known) = self.digests.get_mut(&object.digest) {
+                    known.gone(&object.uid, now);
+                }
+            }
+            EvidenceObservation::Objects(uids) => {
+                for known in self.digests.values_mut() {
+                    let uid = known.object.as_ref().map(|object| object.uid.clone());
+                    if let Some(uid) = uid.filter(|uid| !uids.contains(uid)) {
+                        known.gone(&uid, now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is to be done now. Call it after observations, and each second.
+    pub fn due(&mut self, now: Timestamp) -> Vec<EvidenceAction> {
+        self.delete_unused(now);
+        self.resolve(now);
+        self.fetch(now);
+        self.digests.retain(|_, known| !known.images.is_empty() || known.object.is_some() || known.is_busy());
+        std::mem::take(&mut self.actions)
+    }
+
+    fn set_used(&mut self, images: BTreeSet<String>, now: Timestamp) {
+        let (by_digest, tagged): (BTreeSet<String>, BTreeSet<String>) =
+            images.into_iter().partition(|image| image.contains('@'));
+        self.by_digest = by_digest;
+        self.tags.retain(|image, _| tagged.contains(image));
+        for image in tagged {
+            let new = || Tag { digest: None, due: now, failures: 0, is_asked: false };
+            self.tags.entry(image).or_insert_with(new);
+        }
+        let hosts: BTreeSet<&str> = self.by_digest.iter().chain(self.tags.keys()).map(|image| host(image)).collect();
+        self.registries.retain(|name, _| hosts.contains(name.as_str()));
+        self.set_users(now);
+    }
+
+    /// Notes where each digest is used.
+    fn set_users(&mut self, now: Timestamp) {
+        let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let resolved = self.tags.iter().filter_map(|(image, tag)| {
+            let reference = ImageReference::parse(image).ok()?;
+            tag.digest.as_ref().map(|digest| reference.at(digest))
+        });
+        for image in self.by_digest.iter().cloned().chain(resolved) {
+            // Objects have names by this algorithm alone.
+            let digest = image.split_once('@').map(|(_, digest)| digest.to_owned());
+            if let Some(digest) = digest.filter(|digest| digest.starts_with("sha256:") && is_digest(digest)) {
+                users.entry(digest).or_default().insert(image);
+            }
+        }
+        for (digest, known) in &mut self.digests {
+            known.images = users.remove(digest).unwrap_or_default();
+            known.unused = if known.images.is_empty() { known.unused.or(Some(now)) } else { None };
+        }
+        for (digest, images) in users {
+            self.digests.insert(digest, Digest { images, unused: None, ..Digest::new(now) });
+        }
+    }
+
+    fn resolved(&mut self, image: &str, result: Result<String, FetchFailure>, now: Timestamp) {
+        self.under_way = self.under_way.saturating_sub(1);
+        self.answered(host(image), result.as_ref().err(), now);
+        let Some(tag) = self.tags.get_mut(image) else { return };
+        tag.is_asked = false;
+        match result {
+            Ok(digest) => {
+                tag.failures = 0;
+                tag.due = after(now, TAG + spread(image, TAG / 5));
+                tag.digest = Some(digest);
+                self.set_users(now);
+            }
+            Err(_) => {
+                tag.failures += 1;
+                tag.due = after(now, wait(RETRY, tag.failures, image));
+            }
+        }
+    }
+
+    fn fetched(&mut self, digest: &str, pieces: &[NewPiece], failures: &[FetchFailure], now: Timestamp) {
+        self.under_way = self.under_way.saturating_sub(1);
+        for failure in failures {
+            if let FetchFailure::Registry { host, .. } = failure {
+                self.answered(host, Some(failure), now);
+            }
+        }
+        let renewed_after = self.renewed_after;
+        let Some(known) = self.digests.get_mut(digest) else { return };
+        known.is_fetching = false;
+        known.fetched = Some(now);
+        if failures.is_empty() {
+            let hosts: Vec<String> = known.images.iter().map(|image| host(image).to_owned()).collect();
+            known.failures = 0;
+            let refresh = self.settings.refresh.0;
+            known.due = after(now, refresh.saturating_add(spread(digest, refresh / 5)));
+            for host in hosts {
+                self.answered(&host, None, now);
+            }
+        } else {
+            known.fail(digest, now);
+        }
+        let Some(known) = self.digests.get_mut(digest).filter(|known| !known.images.is_empty()) else { return };
+        let hash = hash(pieces);
+        let replaces = match &known.object {
+            None => None,
+            Some(object) if !object.is_ours => return,
+            // What a registry doesn't say now, it may have said before.
+            Some(_) if !failures.is_empty() => return,
+            Some(object) => {
+                let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
+                if is_same && !object.is_old(renewed_after, now) {
+                    return;
+                }
+                Some(object.uid.clone())
+            }
+        };
+        known.deleted = replaces.clone().or(known.deleted.take());
+        let digest = digest.to_owned();
+        let action = match replaces {
+            _ if !pieces.is_empty() => {
+                let object = new_object(&digest, pieces, &hash);
+                EvidenceAction::Write { digest, replaces, object }
+            }
+            Some(uid) => EvidenceAction::Delete { digest, uid },
+            None => return,
+        };
+        known.is_writing = true;
+        self.actions.push(action);
+    }
+
+    /// Notes whether a registry answers.
+    fn answered(&mut self, host: &str, failure: Option<&FetchFailure>, now: Timestamp) {
+        match failure {
+            Some(FetchFailure::Registry { until, .. }) => self.registry(host).fail(host, *until, now),
+            Some(FetchFailure::Image) | None => {
+                self.registry(host).succeed();
+            }
+        }
+    }
+
+    fn delete_unused(&mut self, now: Timestamp) {
+        let forget = self.settings.forget.0;
+        for (digest, known) in &mut self.digests {
+            let is_forgotten = known.unused.is_some_and(|since| after(since, forget) <= now);
+            let Some(object) = known.object.as_ref().filter(|object| is_forgotten && object.is_ours) else { continue };
+            let uid = object.uid.clone();
+            if !known.is_busy() && known.due <= now && known.deleted.as_ref() != Some(&uid) {
+                known.is_writing = true;
+                known.deleted = Some(uid.clone());
+                self.actions.push(EvidenceAction::Delete { digest: digest.clone(), uid });
+            }
+        }
+    }
+
+    fn resolve(&mut self, now: Timestamp) {
+        let is_due = |tag: &Tag| !tag.is_asked && tag.due <= now;
+        let due = self.tags.iter().filter(|(_, tag)| is_due(tag)).map(|(image, tag)| (tag.due, image.clone()));
+        let mut due: Vec<(Timestamp, String)> = due.collect();
+        due.sort();
+        for (_, image) in due {
+            if self.under_way >= AT_ONCE {
+                return;
+            }
+            if !self.registry(host(&image)).may_ask(now) {
+                continue;
+            }
+            if let Some(tag) = self.tags.get_mut(&image) {
+                tag.is_asked = true;
+                self.under_way += 1;
+                self.actions.push(EvidenceAction::Resolve(image));
+            }
+        }
+    }
+
+    fn fetch(&mut self, now: Timestamp) {
+        let renewed_after = self.renewed_after;
+        let due = self.digests.iter().filter(|(_, known)| known.is_to_be_fetched(renewed_after, now));
+        let mut due: Vec<(Timestamp, String)> = due.map(|(digest, known)| (known.due, digest.clone())).collect();
+        due.sort();
+        for (_, digest) in due {
+            if self.under_way >= AT_ONCE {
+                return;
+            }
+            let images = self.digests.get(&digest).map(|known| known.images.iter().take(MAX_REPOSITORIES).cloned());
+            let images: Vec<String> = images.into_iter().flatten().collect();
+            if !images.iter().all(|image| self.registry(host(image)).may_ask(now)) {
+                continue;
+            }
+            if let Some(known) = self.digests.get_mut(&digest) {
+                known.is_fetching = true;
+                self.under_way += 1;
+                self.actions.push(EvidenceAction::Fetch { digest, images });
+            }
+        }
+    }
+
+    fn registry(&mut self, host: &str) -> &mut Registry {
+        let per_minute = self.per_minute;
+        self.registries.entry(host.to_owned()).or_insert_with(|| Registry::new(per_minute))
+    }
+}
+
+impl Digest {
+    fn new(now: Timestamp) -> Self {
+        Self {
+            images: BTreeSet::new(),
+            unused: Some(now),
+            due: now,
+            fetched: None,
+            failures: 0,
+            is_fetching: false,
+            is_writing: false,
+            object: None,
+            deleted: None,
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_fetching || self.is_writing
+    }
+
+    fn is_to_be_fetched(&self, renewed_after: Option<i64>, now: Timestamp) -> bool {
+        // One that was deleted and is still shown is about to go.
+        let shown = self.object.as_ref().filter(|object| object.is_ours && self.deleted.as_ref() != Some(&object.uid));
+        let is_old = self.failures == 0 && shown.is_some_and(|object| object.is_old(renewed_after, now));
+        !self.is_busy() && !self.images.is_empty() && (self.due <= now || is_old)
+    }
+
+    fn fail(&mut self, digest: &str, now: Timestamp) {
+        self.failures += 1;
+        self.due = after(now, wait(RETRY, self.failures, digest));
+    }
+
+    /// Somebody else changed the object. It isn't fetched each time that somebody does.
+    fn fetch_soon(&mut self, now: Timestamp) {
+        let calm = self.fetched.map_or(now, |fetched| after(fetched, CALM));
+        self.due = self.due.min(calm.max(now));
+    }
+
+    /// The object with this identity is gone.
+    fn gone(&mut self, uid: &str, now: Timestamp) {
+        self.object.take_if(|object| object.uid == uid);
+        if self.deleted.take_if(|deleted| deleted == uid).is_none() {
+            self.fetch_soon(now);
+        }
+    }
+}
+
+impl KnownObject {
+    /// Reads an object, of which the metadata is enough. None if its name is no digest.
+    #[must_use]
+    pub fn read(object: &Value) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+        let digest = text("name")?.replacen('-', ":", 1);
+        let entry = |map: &str, key: &str| metadata.get(map)?.get(key)?.as_str().map(str::to_owned);
+        is_digest(&digest).then_some(Self {
+            digest,
+            uid: text("uid")?.to_owned(),
+            created: Timestamp::parse(text("creationTimestamp")?)?,
+            is_ours: entry("labels", MANAGED_BY).as_deref() == Some(COMPANION),
+            is_edited: metadata.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation > 1),
+            hash: entry("annotations", HASH),
+        })
+    }
+
+    fn is_old(&self, renewed_after: Option<i64>, now: Timestamp) -> bool {
+        renewed_after.is_some_and(|age| after(self.created, age) <= now)
+    }
+}
+
+/// The name of the object of a digest.
+#[must_use]
+pub fn name_of(digest: &str) -> String {
+    digest.replacen(':', "-", 1)
+}
+
+fn new_object(digest: &str, pieces: &[NewPiece], hash: &str) -> Value {
+    let piece = |piece: &NewPiece| json!({"mediaType": piece.media_type, "data": BASE64.encode(&piece.bytes)});
+    json!({
+        "apiVersion": IMAGE_EVIDENCE.api_version,
+        "kind": IMAGE_EVIDENCE.kind,
+        "metadata": {"name": name_of(digest), "labels": {MANAGED_BY: COMPANION}, "annotations": {HASH: hash}},
+        "spec": {"evidence": pieces.iter().map(piece).collect::<Vec<Value>>()},
+    })
+}
+
+/// The hash of pieces: another one where anything of them is another.
+fn hash(pieces: &[NewPiece]) -> String {
+    let mut hash = Sha256::new();
+    for piece in pieces {
+        for part in [piece.media_type.as_bytes(), &piece.bytes] {
+            hash.update(part.len().to_string());
+            hash.update(":");
+            hash.update(part);
+        }
+    }
+    HEXLOWER.encode(&hash.finalize())
+}
+
+/// The registry of a canonical reference.
+fn host(image: &str) -> &str {
+    image.split('/').next().unwrap_or_default()
+}
+
+fn after(now: Timestamp, seconds: i64) -> Timestamp {
+    Timestamp(now.0.saturating_add(seconds))
+}
