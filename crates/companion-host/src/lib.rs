@@ -3,6 +3,7 @@
 //! ```text
 //! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch, policy
 //!                           │                          └─── act (writes to the cluster)
+//!                           │                └──── evidence (from registries into the cluster)
 //!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
 //! ```
 //!
@@ -11,6 +12,7 @@
 mod act;
 mod cluster;
 mod events;
+pub mod evidence;
 pub mod http;
 mod judge;
 pub mod lease;

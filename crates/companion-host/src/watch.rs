@@ -1,13 +1,14 @@
 //! One watch of one kind, for as long as the companion leads.
 
 use crate::work::Heard;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use image_admission_image::workload::WorkloadKind;
 use kube::Client;
 use kube::api::{Api, ApiResource};
-use kube::core::{DynamicObject, GroupVersionKind};
+use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Config, Event, watcher};
+use kube::runtime::watcher::{Config, Event, metadata_watcher, watcher};
+use serde_json::json;
 use std::collections::BTreeSet;
 use tokio::sync::mpsc::Sender;
 
@@ -23,6 +24,8 @@ pub(crate) enum Purpose {
     Requests,
     /// What the engine reads: reports, and what belongs to them.
     Reports,
+    /// Objects with evidence, without it.
+    Evidence,
     /// Namespaces, with their labels.
     Namespaces,
 }
@@ -70,7 +73,12 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
         Some(namespace) => Api::namespaced_with(client, namespace, &subject.resource),
         None => Api::all_with(client, &subject.resource),
     };
-    let mut events = watcher(api, Config::default().page_size(PAGE)).default_backoff().boxed();
+    let config = Config::default().page_size(PAGE);
+    let mut events = match subject.purpose {
+        // Each may have a MiB.
+        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
+        _ => watcher(api, config).default_backoff().boxed(),
+    };
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
         let what = match event {
@@ -90,6 +98,22 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
         if heard.send(Heard::Seen(number, what)).await.is_err() {
             return;
         }
+    }
+}
+
+/// The objects of which the API server sent the metadata alone.
+fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Event<DynamicObject> {
+    let object = |partial: PartialObjectMeta<DynamicObject>| DynamicObject {
+        types: None,
+        metadata: partial.metadata,
+        data: json!({}),
+    };
+    match event {
+        Event::Apply(partial) => Event::Apply(object(partial)),
+        Event::Delete(partial) => Event::Delete(object(partial)),
+        Event::Init => Event::Init,
+        Event::InitApply(partial) => Event::InitApply(object(partial)),
+        Event::InitDone => Event::InitDone,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::act;
 use crate::cluster::{Watched, outlived};
 use crate::events::Events;
+use crate::evidence;
 use crate::http::Status;
 use crate::judge::judge;
 use crate::log::{line, now, write};
@@ -10,11 +11,14 @@ use crate::policy::Policy;
 use crate::run::Options;
 use crate::watch::{Purpose, Seen, Subject, watch};
 use image_admission_companion::event::Event;
+use image_admission_companion::evidence::{Evidence, EvidenceAction, EvidenceObservation, IMAGE_EVIDENCE, KnownObject};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
+use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
+use image_admission_judgement::resolve::may_ask;
 use image_admission_registry_reader::RegistryReader;
 use image_admission_settings::ReportSource;
 use image_admission_untrusted::time::Timestamp;
@@ -30,6 +34,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// How often the companion is asked what is due.
 const TICK: Duration = Duration::from_millis(200);
+/// How often it is looked at which images are used.
+const USED: Duration = Duration::from_secs(5);
 /// How often the policy is looked at.
 const POLICY: Duration = Duration::from_secs(60);
 /// What waits between the watches and the companion. More waits at the API server.
@@ -44,6 +50,8 @@ pub(crate) enum Heard {
     Seen(usize, Seen),
     /// What came of an action.
     Observation(Box<Observation>),
+    /// What came of an action about evidence.
+    Evidence(Box<EvidenceObservation>),
     /// The policy, as it is now.
     Policy(Box<Result<Policy, String>>),
 }
@@ -54,6 +62,9 @@ pub(crate) struct Work {
     settings: CompanionSettings,
     policy: Arc<Policy>,
     companion: Companion,
+    /// None if it isn't asked for.
+    evidence: Option<Evidence>,
+    registries: Arc<RegistryReader>,
     watched: Arc<Watched>,
     subjects: Vec<Subject>,
     /// The watches that have listed everything, and haven't failed since.
@@ -80,14 +91,20 @@ impl Work {
         status: &tokio::sync::watch::Sender<Status>,
     ) {
         let (heard, mut hears) = mpsc::channel(WAITING);
-        let subjects = subjects(&policy);
+        let evidence = Evidence::new(&options.settings, &policy.settings.evidence);
+        let mut subjects = subjects(&policy);
+        if evidence.is_some() {
+            subjects.push(Subject::new(Purpose::Evidence, IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind, None));
+        }
         let mut tasks = JoinSet::new();
         for (number, subject) in subjects.iter().enumerate() {
             tasks.spawn(watch(client.clone(), number, subject.clone(), heard.clone()));
         }
         let mut work = Self {
             companion: Companion::new(options.settings.clone(), policy.scanner.clone(), now()),
-            watched: Arc::new(Watched::new(registries)),
+            evidence,
+            watched: Arc::new(Watched::new(Arc::clone(&registries))),
+            registries,
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
             namespaces: BTreeMap::new(),
@@ -109,7 +126,7 @@ impl Work {
         hears: &mut Receiver<Heard>,
         status: &tokio::sync::watch::Sender<Status>,
     ) {
-        let (mut tick, mut policy) = (interval(TICK), interval(POLICY));
+        let (mut tick, mut used, mut policy) = (interval(TICK), interval(USED), interval(POLICY));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -122,6 +139,7 @@ impl Work {
                     self.act(now());
                     let _ = status.send(self.status(now()));
                 }
+                _ = used.tick() => self.look_at_images(now()),
                 _ = policy.tick() => self.look_at_policy(),
             }
         }
@@ -132,6 +150,7 @@ impl Work {
         match heard {
             Heard::Seen(number, seen) => self.see(number, seen, now()),
             Heard::Observation(observation) => self.companion.observe(*observation, now()),
+            Heard::Evidence(observation) => self.observe_evidence(*observation, now()),
             Heard::Policy(read) => match *read {
                 Ok(policy) => return policy.written == self.policy.written,
                 // The last good one holds.
@@ -152,6 +171,7 @@ impl Work {
                     Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
                     Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
                     Purpose::Reports => self.watched.retain(&subject, &uids),
+                    Purpose::Evidence => self.observe_evidence(EvidenceObservation::Objects(uids), now),
                     Purpose::Namespaces => {}
                 }
             }
@@ -182,6 +202,11 @@ impl Work {
                 self.watched.put(object.clone());
                 self.touch(object, now);
             }
+            Purpose::Evidence => {
+                if let Some(object) = KnownObject::read(&json(object)) {
+                    self.observe_evidence(EvidenceObservation::Object(object), now);
+                }
+            }
             Purpose::Namespaces => {
                 let (name, labels) =
                     (object.metadata.name.unwrap_or_default(), object.metadata.labels.unwrap_or_default());
@@ -206,6 +231,11 @@ impl Work {
                 self.watched.remove(object);
                 self.touch(object.clone(), now);
             }
+            Purpose::Evidence => {
+                if let Some(object) = KnownObject::read(&json(object.clone())) {
+                    self.observe_evidence(EvidenceObservation::ObjectGone(object), now);
+                }
+            }
             Purpose::Namespaces => {
                 self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
             }
@@ -219,10 +249,31 @@ impl Work {
         }
     }
 
+    fn observe_evidence(&mut self, observation: EvidenceObservation, now: Timestamp) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence.observe(observation, now);
+        }
+    }
+
+    /// Tells evidence which images are used, as far as the policy allows asking their registries.
+    fn look_at_images(&mut self, now: Timestamp) {
+        if self.evidence.is_some() && self.is_in_sync() {
+            let may_ask = |image: &String| {
+                ImageReference::parse(image).is_ok_and(|reference| may_ask(&reference, &self.policy.settings).is_ok())
+            };
+            let used = self.companion.used().into_iter().filter(may_ask).collect();
+            self.observe_evidence(EvidenceObservation::Used(used), now);
+        }
+    }
+
+    fn is_in_sync(&self) -> bool {
+        self.in_sync.len() == self.subjects.len()
+    }
+
     /// Does what is due, once everything was seen: what isn't known looks like what isn't there.
     fn act(&mut self, now: Timestamp) {
         while self.tasks.try_join_next().is_some() {}
-        if self.in_sync.len() < self.subjects.len() {
+        if !self.is_in_sync() {
             return;
         }
         let dying = self.mortal.iter().filter(|(_, (due, _))| *due <= now).map(|(uid, _)| uid.clone());
@@ -235,6 +286,18 @@ impl Work {
         for action in self.companion.due(now) {
             self.start(action, now);
         }
+        for action in self.evidence.as_mut().map(|evidence| evidence.due(now)).unwrap_or_default() {
+            self.start_evidence(action);
+        }
+    }
+
+    fn start_evidence(&mut self, action: EvidenceAction) {
+        let (client, heard) = (self.client.clone(), self.heard.clone());
+        let (registries, policy) = (Arc::clone(&self.registries), Arc::clone(&self.policy));
+        self.tasks.spawn(async move {
+            let observation = evidence::carry_out(action, &client, &registries, &policy.settings.mirrors).await;
+            let _ = heard.send(Heard::Evidence(Box::new(observation))).await;
+        });
     }
 
     fn start(&mut self, action: Action, now: Timestamp) {

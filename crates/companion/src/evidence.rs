@@ -39,7 +39,7 @@ const RETRY: Retry = Retry { first: Seconds(60), most: Seconds(6 * 3_600) };
 const CALM: i64 = 60;
 
 /// A piece of evidence, as the tool wrote it that made it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NewPiece {
     /// Its media type.
     pub media_type: String,
@@ -194,7 +194,7 @@ impl Evidence {
         let evidence = settings.evidence.clone().filter(|_| policy.from_cluster)?;
         Some(Self {
             settings: evidence,
-            renewed_after: policy.max_age.as_ref().map(|age| age.seconds() / 2),
+            renewed_after: policy.max_age.as_ref().map(|age| (age.seconds() / 2).max(CALM)),
             per_minute: settings.registries.per_minute,
             by_digest: BTreeSet::new(),
             tags: BTreeMap::new(),
@@ -377,7 +377,8 @@ impl Evidence {
             let is_forgotten = known.unused.is_some_and(|since| after(since, forget) <= now);
             let Some(object) = known.object.as_ref().filter(|object| is_forgotten && object.is_ours) else { continue };
             let uid = object.uid.clone();
-            if !known.is_busy() && known.due <= now && known.deleted.as_ref() != Some(&uid) {
+            let may_try = known.failures == 0 || known.due <= now;
+            if !known.is_busy() && may_try && known.deleted.as_ref() != Some(&uid) {
                 known.is_writing = true;
                 known.deleted = Some(uid.clone());
                 self.actions.push(EvidenceAction::Delete { digest: digest.clone(), uid });
@@ -453,10 +454,13 @@ impl Digest {
     }
 
     fn is_to_be_fetched(&self, renewed_after: Option<i64>, now: Timestamp) -> bool {
-        // One that was deleted and is still shown is about to go.
-        let shown = self.object.as_ref().filter(|object| object.is_ours && self.deleted.as_ref() != Some(&object.uid));
-        let is_old = self.failures == 0 && shown.is_some_and(|object| object.is_old(renewed_after, now));
-        !self.is_busy() && !self.images.is_empty() && (self.due <= now || is_old)
+        if self.is_busy() || self.images.is_empty() || self.object.as_ref().is_some_and(|object| !object.is_ours) {
+            return false;
+        }
+        // One that was deleted and is still shown is about to go. A clock that is wrong must not have it written all the time.
+        let shown = self.object.as_ref().filter(|object| self.deleted.as_ref() != Some(&object.uid));
+        let is_calm = self.failures == 0 && self.fetched.is_none_or(|fetched| after(fetched, CALM) <= now);
+        self.due <= now || (is_calm && shown.is_some_and(|object| object.is_old(renewed_after, now)))
     }
 
     fn fail(&mut self, digest: &str, now: Timestamp) {

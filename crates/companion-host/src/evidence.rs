@@ -1,0 +1,215 @@
+//! Fetches evidence from registries, and writes it into the cluster. Nothing that a registry answers is logged.
+
+use crate::log::{line, write as write_line};
+use image_admission_companion::evidence::{
+    EvidenceAction, EvidenceObservation, FetchFailure, IMAGE_EVIDENCE, NewPiece, name_of,
+};
+use image_admission_companion::log::LogLevel;
+use image_admission_image::ImageReference;
+use image_admission_module_host::piece::{Piece, is_evidence, may_hold_evidence};
+use image_admission_registry_reader::{Descriptor, Flaw, Outage, ReadFailure, RegistryReader};
+use image_admission_settings::{EvidenceObject, Mirrors};
+use image_admission_untrusted::time::Timestamp;
+use kube::Client;
+use kube::api::{Api, ApiResource, DeleteParams, PostParams, Preconditions};
+use kube::core::{DynamicObject, GroupVersionKind};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
+
+/// The longest that everything beside an image may take.
+const FETCH: Duration = Duration::from_secs(60);
+/// The longest that a write to the cluster may take.
+const WRITE: Duration = Duration::from_secs(20);
+/// The most artifacts beside an image that are looked at.
+const MAX_ARTIFACTS: usize = 64;
+/// The longest media type that an object may have.
+const MAX_MEDIA_TYPE: usize = 255;
+/// What the API server answers if an object is gone, or another one by now.
+const GONE: [u16; 2] = [404, 409];
+
+/// The part of an artifact's manifest that is read.
+#[derive(Deserialize)]
+struct Artifact {
+    config: Descriptor,
+    #[serde(default)]
+    layers: Vec<Descriptor>,
+}
+
+/// Does what is to be done about evidence, and says what came of it. Images of registries that have a mirror are asked for there.
+pub async fn carry_out(
+    action: EvidenceAction,
+    client: &Client,
+    registries: &RegistryReader,
+    mirrors: &Mirrors,
+) -> EvidenceObservation {
+    match action {
+        EvidenceAction::Resolve(image) => {
+            let result = match place_of(&image, mirrors) {
+                Ok(place) => registries.digest(&place).await,
+                Err(failure) => Err(failure),
+            };
+            let result = result.map_err(|failure| failed(&image, failure));
+            EvidenceObservation::Resolved { image, result }
+        }
+        EvidenceAction::Fetch { digest, images } => {
+            let (mut found, mut failures) = (Vec::new(), Vec::new());
+            for image in images {
+                let fetched = match place_of(&image, mirrors) {
+                    Ok(place) => timeout(FETCH, pieces_beside(&place, &digest, registries)).await,
+                    Err(failure) => Ok(Err(failure)),
+                };
+                match fetched.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout))) {
+                    Ok(pieces) => found.push(pieces),
+                    Err(failure) => failures.push(failed(&image, failure)),
+                }
+            }
+            EvidenceObservation::Fetched { digest, pieces: choose(found), failures }
+        }
+        EvidenceAction::Write { digest, replaces, object } => {
+            let is_done = is_done("write", &digest, write(client, &digest, replaces, object)).await;
+            EvidenceObservation::Written { digest, is_done }
+        }
+        EvidenceAction::Delete { digest, uid } => {
+            let is_done = is_done("delete", &digest, delete(client, &digest, uid)).await;
+            EvidenceObservation::Written { digest, is_done }
+        }
+    }
+}
+
+/// Where an image is asked for.
+fn place_of(image: &str, mirrors: &Mirrors) -> Result<ImageReference, ReadFailure> {
+    // The name may be too long for the mirror.
+    let invalid = ReadFailure::Invalid(Flaw::Address);
+    let reference = ImageReference::parse(image).map_err(|_| invalid.clone())?;
+    match mirrors.of(reference.host()) {
+        Some(_) => mirrors.place_of(&reference).ok_or(invalid),
+        None => Ok(reference),
+    }
+}
+
+/// What beside an image is evidence of this digest, the newest first.
+async fn pieces_beside(
+    image: &ImageReference,
+    digest: &str,
+    registries: &RegistryReader,
+) -> Result<Vec<NewPiece>, ReadFailure> {
+    let listed = registries.referrers(image, digest).await?.entries;
+    let listed = listed.into_iter().rev().filter(|entry| may_hold_evidence(entry.artifact_type.as_deref()));
+    let tagged = registries.old_tags(image, digest).await?.into_iter().map(|(_, artifact)| artifact);
+    let artifacts = listed.map(|entry| entry.digest).chain(tagged);
+    let mut pieces = Vec::new();
+    for artifact in artifacts.take(MAX_ARTIFACTS) {
+        if pieces.len() >= EvidenceObject::MAX_PIECES {
+            break;
+        }
+        match pieces_in(image, &artifact, digest, registries).await {
+            Ok(found) => pieces.extend(found),
+            // Whoever may push can put there what can't be read.
+            Err(ReadFailure::NotFound | ReadFailure::Invalid(_)) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(pieces)
+}
+
+/// The pieces in an artifact that are about this digest, the newest first.
+async fn pieces_in(
+    image: &ImageReference,
+    artifact: &str,
+    digest: &str,
+    registries: &RegistryReader,
+) -> Result<Vec<NewPiece>, ReadFailure> {
+    let at = ImageReference::parse(&image.at(artifact)).map_err(|_| ReadFailure::Invalid(Flaw::Digest))?;
+    let manifest = registries.manifest(&at).await?;
+    let Artifact { config, layers } =
+        serde_json::from_slice(&manifest.bytes).map_err(|_| ReadFailure::Invalid(Flaw::Json))?;
+    let documents = if is_evidence(&config.media_type) { vec![config] } else { layers };
+    let is_read = |of: &Descriptor| is_evidence(&of.media_type) && of.size <= EvidenceObject::MAX_BYTES as u64;
+    let mut pieces = Vec::new();
+    for document in documents.iter().rev().filter(|of| is_read(of)).take(EvidenceObject::MAX_PIECES) {
+        let bytes = registries.blob(image, &document.digest, document.size).await?;
+        let read = Piece::of_configuration(&document.media_type, &bytes).unwrap_or_default();
+        let about = read.iter().filter(|piece| piece.about().iter().any(|about| about == digest));
+        pieces.extend(
+            about
+                .filter(|piece| piece.media_type().len() <= MAX_MEDIA_TYPE)
+                .map(|piece| NewPiece { media_type: piece.media_type().to_owned(), bytes: piece.bytes().to_vec() }),
+        );
+    }
+    Ok(pieces)
+}
+
+/// As many pieces as an object may have, each once, from all repositories by turns: whoever fills one leaves room for the others.
+fn choose(found: Vec<Vec<NewPiece>>) -> Vec<NewPiece> {
+    let mut repositories: Vec<_> = found.into_iter().map(Vec::into_iter).collect();
+    let (mut chosen, mut bytes) = (BTreeSet::new(), 0);
+    while !repositories.is_empty() {
+        repositories.retain_mut(|pieces| {
+            let Some(piece) = pieces.next() else { return false };
+            let with = bytes + piece.bytes.len();
+            let fits = chosen.len() < EvidenceObject::MAX_PIECES && with <= EvidenceObject::MAX_BYTES;
+            if fits && chosen.insert(piece) {
+                bytes = with;
+            }
+            true
+        });
+    }
+    // In an order of their own, so that a registry that lists them in another one changes nothing.
+    chosen.into_iter().collect()
+}
+
+/// Says why an image's registry gives nothing.
+fn failed(image: &str, failure: ReadFailure) -> FetchFailure {
+    write_line(&line(LogLevel::Warning, &format!("cannot fetch the evidence of `{image}`: {failure}")));
+    let registry =
+        |until| FetchFailure::Registry { host: image.split('/').next().unwrap_or_default().to_owned(), until };
+    match failure {
+        ReadFailure::RateLimited { until } => registry(until.and_then(timestamp)),
+        ReadFailure::Outage(_) => registry(None),
+        ReadFailure::NotFound | ReadFailure::Refused | ReadFailure::Invalid(_) => FetchFailure::Image,
+    }
+}
+
+fn timestamp(time: SystemTime) -> Option<Timestamp> {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+    i64::try_from(seconds).ok().map(Timestamp)
+}
+
+/// Says why something wasn't done, if it wasn't.
+async fn is_done(verb: &str, digest: &str, doing: impl Future<Output = Result<(), kube::Error>>) -> bool {
+    let why = match timeout(WRITE, doing).await {
+        Ok(Ok(())) => return true,
+        // The rest of its words may have the types of pieces, which a registry chose.
+        Ok(Err(kube::Error::Api(status))) => status.reason,
+        Ok(Err(_)) | Err(_) => "no answer from the API server".to_owned(),
+    };
+    write_line(&line(LogLevel::Warning, &format!("cannot {verb} the ImageEvidence `{}`: {why}", name_of(digest))));
+    false
+}
+
+async fn write(client: &Client, digest: &str, replaces: Option<String>, object: Value) -> Result<(), kube::Error> {
+    if let Some(uid) = replaces {
+        delete(client, digest, uid).await?;
+    }
+    let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
+    objects(client).create(&PostParams::default(), &object).await.map(|_| ())
+}
+
+async fn delete(client: &Client, digest: &str, uid: String) -> Result<(), kube::Error> {
+    let preconditions = Some(Preconditions { uid: Some(uid), resource_version: None });
+    let how = DeleteParams { preconditions, ..DeleteParams::default() };
+    match objects(client).delete(&name_of(digest), &how).await {
+        Err(kube::Error::Api(status)) if GONE.contains(&status.code) => Ok(()),
+        deleted => deleted.map(|_| ()),
+    }
+}
+
+fn objects(client: &Client) -> Api<DynamicObject> {
+    let kind = IMAGE_EVIDENCE;
+    let (group, version) = kind.api_version.split_once('/').unwrap_or_default();
+    let kind_of = GroupVersionKind::gvk(group, version, kind.kind);
+    Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind_of, kind.plural))
+}

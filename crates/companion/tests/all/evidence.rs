@@ -1,0 +1,481 @@
+//! Evidence, in a cluster and with registries that are played.
+
+use image_admission_companion::evidence::{
+    Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece,
+};
+use image_admission_companion::{CompanionSettings, CopiedEvidence};
+use image_admission_settings::Evidence as PolicyEvidence;
+use image_admission_untrusted::time::{Timestamp, WrittenDuration};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const WEB: &str = "ghcr.io/team/web:1.0";
+const HOUR: i64 = 3_600;
+/// How long everything takes.
+const TAKES: i64 = 2;
+
+/// What will have happened at a time.
+enum Ends {
+    Action(EvidenceAction),
+    Seen(EvidenceObservation),
+}
+
+struct World {
+    evidence: Evidence,
+    now: Timestamp,
+    used: BTreeSet<String>,
+    /// What registries have beside a digest.
+    pieces: BTreeMap<String, Vec<NewPiece>>,
+    failure: Option<FetchFailure>,
+    refuses_writes: bool,
+    /// By digest.
+    objects: BTreeMap<String, Value>,
+    created: u64,
+    pending: Vec<(Timestamp, Ends)>,
+    /// When what was done.
+    log: Vec<(i64, String)>,
+}
+
+fn settings() -> CompanionSettings {
+    CompanionSettings { evidence: Some(CopiedEvidence::default()), ..CompanionSettings::default() }
+}
+
+fn policy(max_age: Option<&str>) -> PolicyEvidence {
+    PolicyEvidence {
+        from_cluster: true,
+        max_age: max_age.and_then(WrittenDuration::parse),
+        ..PolicyEvidence::default()
+    }
+}
+
+/// The digest of each tag.
+fn digest_of(image: &str) -> String {
+    let number = image.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+    format!("sha256:{number:064x}")
+}
+
+fn piece(text: &str) -> NewPiece {
+    NewPiece { media_type: "application/vnd.dev.sigstore.bundle.v0.3+json".to_owned(), bytes: text.into() }
+}
+
+impl World {
+    fn new(max_age: Option<&str>) -> Self {
+        Self {
+            evidence: Evidence::new(&settings(), &policy(max_age)).unwrap(),
+            now: Timestamp(1_800_000_000),
+            used: BTreeSet::new(),
+            pieces: BTreeMap::new(),
+            failure: None,
+            refuses_writes: false,
+            objects: BTreeMap::new(),
+            created: 0,
+            pending: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// A world in which [`WEB`] is used, signed and copied.
+    fn copied(max_age: Option<&str>) -> Self {
+        let mut world = Self::new(max_age);
+        world.sign(WEB, "a");
+        world.run(WEB);
+        world.pass(20);
+        world.take_log();
+        world
+    }
+
+    fn run(&mut self, image: &str) {
+        self.used.insert(image.to_owned());
+    }
+
+    fn stop(&mut self, image: &str) {
+        self.used.remove(image);
+    }
+
+    fn sign(&mut self, image: &str, text: &str) {
+        self.pieces.insert(digest_of(image), vec![piece(text)]);
+    }
+
+    fn object(&self, image: &str) -> Option<&Value> {
+        self.objects.get(&digest_of(image))
+    }
+
+    /// Somebody does something to an object.
+    fn edit(&mut self, image: &str, edit: impl FnOnce(&mut Value)) {
+        let object = self.objects.get_mut(&digest_of(image)).unwrap();
+        edit(object);
+        let seen = EvidenceObservation::Object(KnownObject::read(object).unwrap());
+        self.evidence.observe(seen, self.now);
+    }
+
+    fn delete(&mut self, image: &str) {
+        if let Some(object) = self.objects.remove(&digest_of(image)) {
+            let seen = EvidenceObservation::ObjectGone(KnownObject::read(&object).unwrap());
+            self.evidence.observe(seen, self.now);
+        }
+    }
+
+    /// Another companion takes over.
+    fn restart(&mut self, max_age: Option<&str>) {
+        self.pending.retain(|(_, ends)| matches!(ends, Ends::Seen(_)));
+        self.evidence = Evidence::new(&settings(), &policy(max_age)).unwrap();
+        for object in self.objects.values() {
+            let seen = EvidenceObservation::Object(KnownObject::read(object).unwrap());
+            self.evidence.observe(seen, self.now);
+        }
+    }
+
+    fn take_log(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log).into_iter().map(|(_, done)| done).collect()
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        for _ in 0..seconds {
+            self.now.0 += 1;
+            let (ended, pending) = std::mem::take(&mut self.pending).into_iter().partition(|(at, _)| *at <= self.now);
+            self.pending = pending;
+            for (_, ends) in ended {
+                match ends {
+                    Ends::Seen(observation) => self.evidence.observe(observation, self.now),
+                    Ends::Action(action) => {
+                        let observation = self.end(action);
+                        self.evidence.observe(observation, self.now);
+                    }
+                }
+            }
+            self.evidence.observe(EvidenceObservation::Used(self.used.clone()), self.now);
+            for action in self.evidence.due(self.now) {
+                self.log.push((self.now.0, name(&action)));
+                self.pending.push((Timestamp(self.now.0 + TAKES), Ends::Action(action)));
+            }
+            self.check();
+        }
+    }
+
+    /// What never is.
+    fn check(&self) {
+        let (mut asked, mut written) = (0, Vec::new());
+        for (_, ends) in &self.pending {
+            match ends {
+                Ends::Action(EvidenceAction::Resolve(_) | EvidenceAction::Fetch { .. }) => asked += 1,
+                Ends::Action(EvidenceAction::Write { digest, .. } | EvidenceAction::Delete { digest, .. }) => {
+                    written.push(digest);
+                }
+                Ends::Seen(_) => {}
+            }
+        }
+        assert!(asked <= 4, "{asked} at once");
+        assert_eq!(written.iter().collect::<BTreeSet<_>>().len(), written.len(), "{written:?}");
+    }
+
+    fn end(&mut self, action: EvidenceAction) -> EvidenceObservation {
+        match action {
+            EvidenceAction::Resolve(image) => {
+                let result = self.failure.clone().map_or_else(|| Ok(digest_of(&image)), Err);
+                EvidenceObservation::Resolved { image, result }
+            }
+            EvidenceAction::Fetch { digest, .. } => {
+                let failures: Vec<FetchFailure> = self.failure.clone().into_iter().collect();
+                let found = self.pieces.get(&digest).filter(|_| failures.is_empty());
+                EvidenceObservation::Fetched { pieces: found.cloned().unwrap_or_default(), digest, failures }
+            }
+            EvidenceAction::Write { digest, replaces, object } => {
+                let is_done = !self.refuses_writes && self.write(&digest, replaces.as_deref(), Some(object));
+                EvidenceObservation::Written { digest, is_done }
+            }
+            EvidenceAction::Delete { digest, uid } => {
+                let is_done = !self.refuses_writes && self.write(&digest, Some(&uid), None);
+                EvidenceObservation::Written { digest, is_done }
+            }
+        }
+    }
+
+    /// What the API server does. It is seen a second later.
+    fn write(&mut self, digest: &str, replaces: Option<&str>, object: Option<Value>) -> bool {
+        let seen_at = Timestamp(self.now.0 + 1);
+        if let Some(old) = self.objects.get(digest).filter(|old| old["metadata"]["uid"].as_str() == replaces) {
+            let gone = EvidenceObservation::ObjectGone(KnownObject::read(old).unwrap());
+            self.pending.push((seen_at, Ends::Seen(gone)));
+            self.objects.remove(digest);
+        }
+        let Some(mut object) = object else { return true };
+        if self.objects.contains_key(digest) {
+            return false;
+        }
+        self.created += 1;
+        object["metadata"]["uid"] = json!(self.created.to_string());
+        object["metadata"]["generation"] = json!(1);
+        object["metadata"]["creationTimestamp"] = json!(self.now.to_string());
+        self.pending.push((seen_at, Ends::Seen(EvidenceObservation::Object(KnownObject::read(&object).unwrap()))));
+        self.objects.insert(digest.to_owned(), object);
+        true
+    }
+}
+
+fn name(action: &EvidenceAction) -> String {
+    match action {
+        EvidenceAction::Resolve(_) => "resolve",
+        EvidenceAction::Fetch { .. } => "fetch",
+        EvidenceAction::Write { replaces: None, .. } => "create",
+        EvidenceAction::Write { replaces: Some(_), .. } => "replace",
+        EvidenceAction::Delete { .. } => "delete",
+    }
+    .to_owned()
+}
+
+#[test]
+fn it_is_off_unless_both_settings_ask_for_it() {
+    let (on, off) = (settings(), CompanionSettings::default());
+    assert!(Evidence::new(&on, &policy(None)).is_some());
+    assert!(Evidence::new(&off, &policy(None)).is_none());
+    assert!(Evidence::new(&on, &PolicyEvidence::default()).is_none());
+}
+
+#[test]
+fn what_is_used_is_copied_at_first_sight() {
+    let mut world = World::new(None);
+    world.sign(WEB, "a");
+    world.run(WEB);
+    world.pass(20);
+    assert_eq!(world.take_log(), ["resolve", "fetch", "create"]);
+    let object = world.object(WEB).unwrap();
+    assert_eq!(object["metadata"]["name"], digest_of(WEB).replace(':', "-"));
+    assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/managed-by"], "image-admission-companion");
+    let data = json!([{"mediaType": piece("a").media_type, "data": "YQ=="}]);
+    assert_eq!(object["spec"], json!({"evidence": data}));
+    // By its digest, nothing has to be looked up.
+    let digest = format!("ghcr.io/team/web@{}", digest_of("other"));
+    world.run(&digest);
+    world.pass(20);
+    assert_eq!(world.take_log(), ["fetch"]);
+}
+
+#[test]
+fn an_object_is_as_its_registry_is() {
+    type Change = fn(&mut World);
+    let cases: [(&str, Change, &[&str]); 8] = [
+        ("nothing", |_| {}, &["fetch"]),
+        ("another piece", |world| world.sign(WEB, "b"), &["fetch", "replace"]),
+        ("none any more", |world| world.pieces.clear(), &["fetch", "delete"]),
+        (
+            "edited",
+            |world| world.edit(WEB, |object| object["metadata"]["generation"] = json!(2)),
+            &["fetch", "replace"],
+        ),
+        ("deleted", |world| world.delete(WEB), &["fetch", "create"]),
+        (
+            "somebody's own",
+            |world| {
+                world.pieces.clear();
+                world.edit(WEB, |object| object["metadata"]["labels"] = json!({}));
+            },
+            &[],
+        ),
+        (
+            "another hash",
+            |world| world.edit(WEB, |object| object["metadata"]["annotations"] = json!({})),
+            &["fetch", "replace"],
+        ),
+        (
+            "the registry fails",
+            |world| {
+                world.pieces.clear();
+                world.failure = Some(FetchFailure::Image);
+            },
+            &["fetch"],
+        ),
+    ];
+    for (name, change, expected) in cases {
+        let mut world = World::copied(None);
+        world.pass(HOUR / 2);
+        change(&mut world);
+        // Once within the refresh of six hours with its jitter, and at once for what others did to the object.
+        let limit = world.now.0 + 8 * HOUR;
+        while world.now.0 < limit {
+            world.pass(10);
+            world.log.retain(|(_, done)| done != "resolve");
+            if world.log.iter().any(|(_, done)| Some(done.as_str()) == expected.last().copied()) {
+                break;
+            }
+        }
+        assert_eq!(world.take_log(), expected, "{name}");
+        let is_there = name != "none any more";
+        world.pass(10);
+        assert_eq!(world.object(WEB).is_some(), is_there, "{name}");
+    }
+}
+
+#[test]
+fn what_others_do_is_seen_at_once_and_not_each_time() {
+    let mut world = World::copied(None);
+    world.pass(HOUR / 2);
+    world.delete(WEB);
+    world.pass(10);
+    assert_eq!(world.take_log(), ["fetch", "create"]);
+    for _ in 0..30 {
+        world.delete(WEB);
+        world.pass(10);
+    }
+    assert!(world.log.len() <= 2 * 6, "{:?}", world.log);
+}
+
+#[test]
+fn an_object_is_written_anew_before_the_policy_finds_it_too_old() {
+    let mut world = World::copied(Some("2h"));
+    let written = world.now.0;
+    world.pass(HOUR - 60);
+    assert_eq!(world.take_log(), [""; 0]);
+    world.pass(70);
+    assert_eq!(world.take_log().last().unwrap(), "replace");
+    assert!(world.now.0 - written < 2 * HOUR);
+}
+
+#[test]
+fn what_is_unused_goes_after_a_day() {
+    let mut world = World::copied(None);
+    world.stop(WEB);
+    world.pass(24 * HOUR - 10);
+    assert_eq!(world.take_log(), [""; 0]);
+    world.pass(20);
+    assert_eq!(world.take_log(), ["delete"]);
+    // So does what one before this one made, and not what is somebody else's.
+    let mut world = World::copied(None);
+    world.stop(WEB);
+    world.restart(None);
+    world.pass(24 * HOUR + 10);
+    assert_eq!(world.take_log(), ["delete"]);
+    let mut world = World::copied(None);
+    world.stop(WEB);
+    world.edit(WEB, |object| object["metadata"]["labels"] = json!({}));
+    world.pass(30 * HOUR);
+    assert_eq!(world.take_log(), [""; 0]);
+    // Used again in time, it stays.
+    let mut world = World::copied(None);
+    world.stop(WEB);
+    world.pass(23 * HOUR);
+    world.run(WEB);
+    world.pass(30 * HOUR);
+    assert!(world.object(WEB).is_some());
+    assert!(!world.take_log().contains(&"delete".to_owned()));
+}
+
+#[test]
+fn a_registry_is_asked_again_when_it_says() {
+    let mut world = World::new(None);
+    world.sign(WEB, "a");
+    world.run(WEB);
+    let until = Timestamp(world.now.0 + 2_000);
+    world.failure = Some(FetchFailure::Registry { host: "ghcr.io".to_owned(), until: Some(until) });
+    world.run("ghcr.io/team/api:1");
+    world.run("quay.io/team/api:1");
+    world.pass(30);
+    world.failure = None;
+    world.take_log();
+    world.pass(1_900);
+    // That of the other registry alone.
+    assert_eq!(world.take_log(), ["resolve", "fetch"]);
+    world.pass(HOUR);
+    assert!(world.object(WEB).is_some());
+}
+
+#[derive(Clone, Debug)]
+enum Happens {
+    Run(u8),
+    Stop(u8),
+    Sign(u8, u8),
+    Unsign(u8),
+    Delete(u8),
+    Edit(u8),
+    Fails(bool),
+    Refuses(bool),
+    Restart,
+    Pass(u16),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        3 => (0..8_u8).prop_map(Happens::Run),
+        1 => (0..8_u8).prop_map(Happens::Stop),
+        3 => (0..8_u8, 0..3_u8).prop_map(|(image, text)| Happens::Sign(image, text)),
+        1 => (0..8_u8).prop_map(Happens::Unsign),
+        1 => (0..8_u8).prop_map(Happens::Delete),
+        1 => (0..8_u8).prop_map(Happens::Edit),
+        1 => any::<bool>().prop_map(Happens::Fails),
+        1 => any::<bool>().prop_map(Happens::Refuses),
+        1 => Just(Happens::Restart),
+        4 => (1..400_u16).prop_map(Happens::Pass),
+    ]
+}
+
+/// Two registries, by tags and by digests.
+fn image(number: u8) -> String {
+    let host = if number % 2 == 0 { "ghcr.io" } else { "quay.io" };
+    let tagged = format!("{host}/team/web-{number}:1");
+    if number < 4 { tagged } else { format!("{host}/team/web-{number}@{}", digest_of(&tagged)) }
+}
+
+fn digest(number: u8) -> String {
+    let image = image(number);
+    image.split_once('@').map_or_else(|| digest_of(&image), |(_, digest)| digest.to_owned())
+}
+
+fn play(max_age: Option<&str>, all: &[Happens]) -> World {
+    let mut world = World::new(max_age);
+    for happens in all {
+        match happens {
+            Happens::Run(number) => world.run(&image(*number)),
+            Happens::Stop(number) => world.stop(&image(*number)),
+            Happens::Sign(number, text) => {
+                world.pieces.insert(digest(*number), vec![piece(&text.to_string())]);
+            }
+            Happens::Unsign(number) => {
+                world.pieces.remove(&digest(*number));
+            }
+            Happens::Delete(number) => {
+                if let Some(object) = world.objects.remove(&digest(*number)) {
+                    let gone = EvidenceObservation::ObjectGone(KnownObject::read(&object).unwrap());
+                    world.evidence.observe(gone, world.now);
+                }
+            }
+            Happens::Edit(number) => {
+                if let Some(object) = world.objects.get_mut(&digest(*number)) {
+                    object["metadata"]["generation"] = json!(2);
+                    let seen = EvidenceObservation::Object(KnownObject::read(object).unwrap());
+                    world.evidence.observe(seen, world.now);
+                }
+            }
+            Happens::Fails(fails) => {
+                let failure = FetchFailure::Registry { host: "ghcr.io".to_owned(), until: None };
+                world.failure = fails.then_some(failure);
+            }
+            Happens::Refuses(refuses) => world.refuses_writes = *refuses,
+            Happens::Restart => world.restart(max_age),
+            Happens::Pass(seconds) => world.pass(i64::from(*seconds)),
+        }
+    }
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_used_and_signed_has_an_object_in_the_end_and_nothing_else(
+        is_short in any::<bool>(),
+        all in prop::collection::vec(happens(), 0..30),
+    ) {
+        let max_age = is_short.then_some("8h");
+        let mut world = play(max_age, &all);
+        prop_assert_eq!(&world.log, &play(max_age, &all).log);
+        // In the end everything works again.
+        (world.failure, world.refuses_writes) = (None, false);
+        world.pass(34 * HOUR);
+        for number in 0..8 {
+            let wanted = world.pieces.get(&digest(number)).filter(|_| world.used.contains(&image(number)));
+            let wanted = wanted.map(|pieces| data_encoding::BASE64.encode(&pieces[0].bytes));
+            let there = world.objects.get(&digest(number));
+            let there = there.map(|object| object["spec"]["evidence"][0]["data"].as_str().unwrap().to_owned());
+            prop_assert_eq!(there, wanted, "{}", image(number));
+        }
+    }
+}
