@@ -15,7 +15,6 @@ use kube::api::{Api, ApiResource, DeleteParams, PostParams, Preconditions};
 use kube::core::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
@@ -145,20 +144,22 @@ async fn pieces_in(
 /// As many pieces as an object may have, each once, from all repositories by turns: whoever fills one leaves room for the others.
 fn choose(found: Vec<Vec<NewPiece>>) -> Vec<NewPiece> {
     let mut repositories: Vec<_> = found.into_iter().map(Vec::into_iter).collect();
-    let (mut chosen, mut bytes) = (BTreeSet::new(), 0);
+    let (mut chosen, mut bytes) = (Vec::new(), 0);
     while !repositories.is_empty() {
         repositories.retain_mut(|pieces| {
             let Some(piece) = pieces.next() else { return false };
             let with = bytes + piece.bytes.len();
             let fits = chosen.len() < EvidenceObject::MAX_PIECES && with <= EvidenceObject::MAX_BYTES;
-            if fits && chosen.insert(piece) {
+            if fits && !chosen.contains(&piece) {
+                chosen.push(piece);
                 bytes = with;
             }
             true
         });
     }
-    // In an order of their own, so that a registry that lists them in another one changes nothing.
-    chosen.into_iter().collect()
+    // In an object, the newest is the last one.
+    chosen.reverse();
+    chosen
 }
 
 /// Says why an image's registry gives nothing.

@@ -522,10 +522,10 @@ fn new_object(digest: &str, pieces: &[NewPiece], hash: &str) -> Value {
     })
 }
 
-/// The hash of pieces: another one where anything of them is another.
+/// The hash of pieces, in whatever order a registry lists them.
 fn hash(pieces: &[NewPiece]) -> String {
     let mut hash = Sha256::new();
-    for piece in pieces {
+    for piece in pieces.iter().collect::<BTreeSet<_>>() {
         for part in [piece.media_type.as_bytes(), &piece.bytes] {
             hash.update(part.len().to_string());
             hash.update(":");

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
-const COMPONENTS: [&str; 4] = ["sources/none", "companion", "companion-trivy-operator", "companion-sbomscanner"];
+const COMPONENTS: [&str; 5] =
+    ["sources/none", "companion", "companion-evidence", "companion-trivy-operator", "companion-sbomscanner"];
 const ACCOUNT: &str = "system:serviceaccount:kubewarden:image-admission-companion";
 
 /// What is asked of the API server.
@@ -137,6 +138,10 @@ fn pod(cron_job: &mut Value) -> &mut Value {
 
 fn container(cron_job: &mut Value) -> &mut Value {
     &mut pod(cron_job)["containers"][0]
+}
+
+fn image_evidence() -> Value {
+    json!({"metadata": labelled(&digest().replace(':', "-")), "spec": {"evidence": []}})
 }
 
 fn registry() -> Value {
@@ -283,6 +288,7 @@ fn only_its_own_objects_are_deleted() {
         ("batch", "cronjobs", cron_job as fn() -> Value),
         ("sbomscanner.kubewarden.io", "registries", registry),
         ("sbomscanner.kubewarden.io", "scanjobs", scan_job),
+        ("image-admission.kubewarden.io", "imageevidences", image_evidence),
     ] {
         check(
             |change| {
@@ -298,6 +304,27 @@ fn only_its_own_objects_are_deleted() {
             ],
         );
     }
+}
+
+#[test]
+fn evidence_is_named_by_a_digest() {
+    const NAME: &str = "the companion names an ImageEvidence by a digest";
+    const OWNED: &str = "what the companion creates has no owner and no finalizer";
+    check(
+        |change| {
+            let mut object = image_evidence();
+            change(&mut object);
+            Request::create("image-admission.kubewarden.io", "imageevidences", object)
+        },
+        &[
+            (|it| drop(it["metadata"].as_object_mut().unwrap().remove("labels")), OWN),
+            (|it| it["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("helm"), OWN),
+            (|it| it["metadata"]["name"] = json!("sha256-11"), NAME),
+            (|it| it["metadata"]["name"] = json!(format!("a-{}", digest().replace(':', "-"))), NAME),
+            (|it| it["metadata"]["ownerReferences"] = json!([]), OWNED),
+            (|it| it["metadata"]["finalizers"] = json!(["a/b"]), OWNED),
+        ],
+    );
 }
 
 #[test]
@@ -465,6 +492,7 @@ fn its_rights_are_these_and_no_others() {
     grant(Some("kubewarden"), &leases, &["create"], &[]);
     grant(Some("kubewarden"), &leases, &["get", "update"], &[COMPANION]);
     grant(Some("image-scans"), &["batch/cronjobs"], &ask, &[]);
+    grant(None, &["image-admission.kubewarden.io/imageevidences"], &ask, &[]);
     let reports = ["aquasecurity.github.io/vulnerabilityreports", "aquasecurity.github.io/sbomreports"];
     grant(Some("image-scans"), &reports, &watch, &[]);
     grant(
@@ -503,7 +531,7 @@ fn whatever_it_may_write_is_bounded() {
         assert!(policies.iter().any(|policy| rules(policy).iter().any(is_about)), "{verb} {of} has no bound");
         bounded += 1;
     }
-    assert_eq!(bounded, 14, "where are the rights?");
+    assert_eq!(bounded, 16, "where are the rights?");
 }
 
 /// They hold for this account alone, refuse, and refuse too where they can't be evaluated.
@@ -512,7 +540,7 @@ fn every_bound_is_bound() {
     let Some(rendered) = overlay(&COMPONENTS) else { return };
     let bindings: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicyBinding").collect();
     let policies: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicy").collect();
-    assert_eq!((policies.len(), bindings.len()), (5, 5));
+    assert_eq!((policies.len(), bindings.len()), (6, 6));
     for (policy, binding) in policies.into_iter().zip(bindings) {
         let name = &policy["metadata"]["name"];
         // Kubernetes 1.30 has these.

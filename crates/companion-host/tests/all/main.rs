@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
+mod evidence;
 mod http;
 mod lease;
 #[cfg(unix)]

@@ -47,6 +47,7 @@ resources:
     components.extend(choices.scanner.component().map(|component| format!("  - {BASE}/{component}\n")));
     components.extend(choices.is_validating.then(|| format!("  - {BASE}/validating\n")));
     components.extend(choices.with.iter().map(|with| format!("  - {BASE}/{}\n", with.component())));
+    components.extend(copies_evidence(choices).then(|| format!("  - {BASE}/companion-evidence\n")));
     components.extend(companion(choices).map(|component| format!("  - {BASE}/{component}\n")));
     let monitor = format!("  - {BASE}/monitor          # to enforce, delete this line, and apply again\n");
     components.extend((choices.mode == Mode::Monitor).then_some(monitor));
@@ -71,6 +72,11 @@ patches:
 /// The component with which the companion asks the scanner. None without the companion.
 fn companion(choices: &Choices) -> Option<&'static str> {
     choices.scanner.companion().filter(|_| choices.with.contains(&With::Companion))
+}
+
+/// Whether the companion copies evidence into the cluster.
+fn copies_evidence(choices: &Choices) -> bool {
+    choices.with.contains(&With::Companion) && choices.with.contains(&With::Evidence)
 }
 
 /// The image of the companion, for kustomize to put in the place of the component's.

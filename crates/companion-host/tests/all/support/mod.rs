@@ -1,3 +1,4 @@
 //! What several tests need.
 
+pub(crate) mod evidence_server;
 pub(crate) mod lease_server;
