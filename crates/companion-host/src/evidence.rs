@@ -101,7 +101,7 @@ async fn pieces_beside(
     let artifacts = listed.map(|entry| entry.digest).chain(tagged);
     let mut pieces = Vec::new();
     for artifact in artifacts.take(MAX_ARTIFACTS) {
-        if pieces.len() >= EvidenceObject::MAX_PIECES {
+        if is_full(&pieces) {
             break;
         }
         match pieces_in(image, &artifact, digest, registries).await {
@@ -129,6 +129,9 @@ async fn pieces_in(
     let is_read = |of: &Descriptor| is_evidence(&of.media_type) && of.size <= EvidenceObject::MAX_BYTES as u64;
     let mut pieces = Vec::new();
     for document in documents.iter().rev().filter(|of| is_read(of)).take(EvidenceObject::MAX_PIECES) {
+        if is_full(&pieces) {
+            break;
+        }
         let bytes = registries.blob(image, &document.digest, document.size).await?;
         let read = Piece::of_configuration(&document.media_type, &bytes).unwrap_or_default();
         let about = read.iter().filter(|piece| piece.about().iter().any(|about| about == digest));
@@ -139,6 +142,12 @@ async fn pieces_in(
         );
     }
     Ok(pieces)
+}
+
+/// Whether these are as many pieces as are kept of a repository, for whatever else it has.
+fn is_full(pieces: &[NewPiece]) -> bool {
+    let bytes: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
+    pieces.len() >= EvidenceObject::MAX_PIECES || bytes >= EvidenceObject::MAX_BYTES
 }
 
 /// As many pieces as an object may have, each once, from all repositories by turns: whoever fills one leaves room for the others.

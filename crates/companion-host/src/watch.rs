@@ -125,3 +125,36 @@ fn of_kind(mut object: DynamicObject, subject: &Subject) -> DynamicObject {
     });
     object
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_companion::evidence::{IMAGE_EVIDENCE, KnownObject};
+
+    #[test]
+    fn metadata_alone_says_whose_an_object_is() {
+        let digest = format!("sha256:{}", "1".repeat(64));
+        let sent = json!({
+            "apiVersion": "meta.k8s.io/v1",
+            "kind": "PartialObjectMetadata",
+            "metadata": {
+                "name": digest.replace(':', "-"),
+                "uid": "7",
+                "generation": 1,
+                "creationTimestamp": "2026-11-28T18:00:00Z",
+                "labels": {"app.kubernetes.io/managed-by": "image-admission-companion"},
+            },
+        });
+        let subject = Subject::new(Purpose::Evidence, IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind, None);
+        assert_eq!(subject.resource.plural, IMAGE_EVIDENCE.plural);
+        let Event::Apply(object) = of_metadata(Event::Apply(serde_json::from_value(sent.clone()).unwrap())) else {
+            panic!("another event")
+        };
+        let object = of_kind(object, &subject);
+        assert_eq!(object.types.as_ref().unwrap().kind, IMAGE_EVIDENCE.kind);
+        let known = KnownObject::read(&serde_json::to_value(object).unwrap()).unwrap();
+        assert_eq!((known.digest.as_str(), known.uid.as_str()), (digest.as_str(), "7"));
+        // Nothing of it was lost on the way.
+        assert_eq!(known, KnownObject::read(&sent).unwrap());
+    }
+}

@@ -93,6 +93,9 @@ impl Work {
         let (heard, mut hears) = mpsc::channel(WAITING);
         let evidence = Evidence::new(&options.settings, &policy.settings.evidence);
         let mut subjects = subjects(&policy);
+        if options.settings.evidence.is_some() && evidence.is_none() {
+            warn("copies no evidence: the policy doesn't read it, without `evidence.fromCluster`");
+        }
         if evidence.is_some() {
             subjects.push(Subject::new(Purpose::Evidence, IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind, None));
         }
