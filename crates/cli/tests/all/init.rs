@@ -358,6 +358,25 @@ fn the_companion_is_granted_what_it_needs_where_reports_are() {
     }
 }
 
+/// It copies evidence only where the policy reads it from the cluster.
+#[test]
+fn the_companion_copies_evidence_for_a_policy_that_reads_it() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    let all = Chosen::all();
+    let chosen = all.iter().find(|chosen| chosen.scanner == "trivy-operator").unwrap();
+    for (number, (with, copies)) in
+        [("companion,evidence", true), ("companion", false), ("evidence", false)].into_iter().enumerate()
+    {
+        let overlay = chosen.write_with(folder.path(), &format!("overlay-{number}"), &["--with", with]);
+        let Some(rendered) = Rendered::of(&overlay) else { return };
+        let settings = rendered.of_kind("ConfigMap").filter_map(|map| map["data"]["settings.yaml"].as_str());
+        assert_eq!(settings.filter(|text| text.contains("evidence:")).count() == 1, copies, "{with}");
+        let is_role = |role: &&Value| role["metadata"]["name"] == "image-admission-companion-evidence";
+        assert_eq!(rendered.of_kind("ClusterRole").any(|role| is_role(&role)), copies, "{with}");
+    }
+}
+
 /// Signatures are asked for where images may come from.
 #[test]
 fn signed_images_are_of_a_registry() {
