@@ -317,46 +317,24 @@ impl Evidence {
                 self.answered(host, Some(failure), now);
             }
         }
-        let renewed_after = self.renewed_after;
+        let images = self.digests.get(digest).filter(|_| failures.is_empty()).map(|known| known.images.clone());
+        for image in images.into_iter().flatten() {
+            self.answered(host(&image), None, now);
+        }
         let Some(known) = self.digests.get_mut(digest) else { return };
         known.is_fetching = false;
         known.fetched = Some(now);
         if failures.is_empty() {
-            let hosts: Vec<String> = known.images.iter().map(|image| host(image).to_owned()).collect();
-            known.failures = 0;
             let refresh = self.settings.refresh.0;
+            known.failures = 0;
             known.due = after(now, refresh.saturating_add(spread(digest, refresh / 5)));
-            for host in hosts {
-                self.answered(&host, None, now);
-            }
         } else {
             known.fail(digest, now);
         }
-        let Some(known) = self.digests.get_mut(digest).filter(|known| !known.images.is_empty()) else { return };
-        let hash = hash(pieces);
-        let replaces = match &known.object {
-            None => None,
-            Some(object) if !object.is_ours => return,
-            // What a registry doesn't say now, it may have said before.
-            Some(_) if !failures.is_empty() => return,
-            Some(object) => {
-                let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
-                if is_same && !object.is_old(renewed_after, now) {
-                    return;
-                }
-                Some(object.uid.clone())
-            }
-        };
-        known.deleted = replaces.clone().or(known.deleted.take());
-        let digest = digest.to_owned();
-        let action = match replaces {
-            _ if !pieces.is_empty() => {
-                let object = new_object(&digest, pieces, &hash);
-                EvidenceAction::Write { digest, replaces, object }
-            }
-            Some(uid) => EvidenceAction::Delete { digest, uid },
-            None => return,
-        };
+        let Some(action) = known.write(digest, pieces, failures.is_empty(), self.renewed_after, now) else { return };
+        if let EvidenceAction::Write { replaces: Some(uid), .. } | EvidenceAction::Delete { uid, .. } = &action {
+            known.deleted = Some(uid.clone());
+        }
         known.is_writing = true;
         self.actions.push(action);
     }
@@ -461,6 +439,38 @@ impl Digest {
         let shown = self.object.as_ref().filter(|object| self.deleted.as_ref() != Some(&object.uid));
         let is_calm = self.failures == 0 && self.fetched.is_none_or(|fetched| after(fetched, CALM) <= now);
         self.due <= now || (is_calm && shown.is_some_and(|object| object.is_old(renewed_after, now)))
+    }
+
+    /// What is to be done with the object, by what was found. Nothing, if it is as it should be.
+    fn write(
+        &self,
+        digest: &str,
+        pieces: &[NewPiece],
+        is_everything: bool,
+        renewed_after: Option<i64>,
+        now: Timestamp,
+    ) -> Option<EvidenceAction> {
+        if self.images.is_empty() {
+            return None;
+        }
+        let (digest, hash) = (digest.to_owned(), hash(pieces));
+        let replaces = match &self.object {
+            None => None,
+            // What a registry doesn't say now, it may have said before.
+            Some(object) if !object.is_ours || !is_everything => return None,
+            Some(object) => {
+                let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
+                if is_same && !object.is_old(renewed_after, now) {
+                    return None;
+                }
+                Some(object.uid.clone())
+            }
+        };
+        if pieces.is_empty() {
+            return replaces.map(|uid| EvidenceAction::Delete { digest, uid });
+        }
+        let object = new_object(&digest, pieces, &hash);
+        Some(EvidenceAction::Write { digest, replaces, object })
     }
 
     fn fail(&mut self, digest: &str, now: Timestamp) {
