@@ -123,7 +123,8 @@ fn policy(registry: &str) -> Settings {
 /// Whether the policy accepts an object as the image's signature, where no registry has one.
 fn is_signed_by(object: Value, image: &str, digest: &str) -> bool {
     let settings = policy(image.split('/').next().unwrap());
-    let host = WireHost(StubHost::default().object(object).wire());
+    let stub = StubHost::default().object(object);
+    let host = WireHost(stub.wire());
     let verifier = Verifier::new(&settings.evidence, &host, Timestamp(1_800_000_000));
     let attestor = &settings.verification[0].attestors[0];
     let verdict = verifier.signed(&ImageReference::parse(image).unwrap(), digest, &[attestor]);
