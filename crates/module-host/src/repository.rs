@@ -24,8 +24,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
-pub use beside::{Found, beside};
 pub use crate::piece::{MAX_BYTES, Piece, PieceError, UnverifiedError, is_evidence, may_hold_evidence};
+pub use beside::{Found, beside};
 
 use crate::answers::live::registry::Registry;
 

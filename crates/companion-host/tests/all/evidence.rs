@@ -1,7 +1,5 @@
 //! From a registry into the cluster, and from there into the policy's own verification.
 
-#![expect(clippy::disallowed_methods, reason = "a test reads files")]
-
 use crate::support::evidence_server::{EvidenceServer, digest};
 use hyper::StatusCode;
 use image_admission_attestors::{Verdict, Verifier};
