@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Workloads(WorkloadKind),
     /// The objects by which we ask for scans.
     Requests,
+    /// What these objects share.
+    Shared,
     /// What the engine reads: reports, and what belongs to them.
     Reports,
     /// Namespaces, with their labels.

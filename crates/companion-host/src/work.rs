@@ -9,10 +9,12 @@ use crate::log::{line, now, write};
 use crate::policy::Policy;
 use crate::run::Options;
 use crate::watch::{Purpose, Seen, Subject, watch};
-use image_admission_companion::event::Event;
+use image_admission_companion::event::{Event, Happened};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
-use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
+use image_admission_companion::{
+    Action, Companion, CompanionSettings, Observation, ScanFailure, Workload, WorkloadReference,
+};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_registry_reader::RegistryReader;
@@ -151,6 +153,7 @@ impl Work {
                 match subject.purpose {
                     Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
                     Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
+                    Purpose::Shared => self.companion.observe(Observation::AllShared(uids), now),
                     Purpose::Reports => self.watched.retain(&subject, &uids),
                     Purpose::Namespaces => {}
                 }
@@ -173,6 +176,11 @@ impl Work {
             Purpose::Requests => {
                 if let Some(request) = self.policy.scanner.read_request(&json(object)) {
                     self.companion.observe(Observation::Request(request), now);
+                }
+            }
+            Purpose::Shared => {
+                if let Some(shared) = self.policy.scanner.read_shared(&json(object)) {
+                    self.companion.observe(Observation::Shared(shared), now);
                 }
             }
             Purpose::Reports => {
@@ -201,6 +209,8 @@ impl Work {
                     self.companion.observe(Observation::RequestGone(request), now);
                 }
             }
+            // The next list says it. Until then it is as if it were there.
+            Purpose::Shared => {}
             Purpose::Reports => {
                 self.mortal.remove(&uid);
                 self.watched.remove(object);
@@ -256,17 +266,17 @@ impl Work {
                     let _ = heard.send(Heard::Observation(Box::new(asked))).await;
                 });
             }
-            Action::Withdraw(request) => {
+            Action::Delete { kind, name, uid, keeps_dependents } => {
                 let policy = Arc::clone(&self.policy);
-                self.write(
-                    "withdraw a request",
-                    async move { act::withdraw(&client, &policy.scanner, &request).await },
-                );
+                self.write("delete an object", async move {
+                    act::delete(&client, (kind, policy.scanner.namespace(), &name), uid, keeps_dependents).await
+                });
             }
             Action::Wake(workload) => {
                 self.write("wake a controller", async move { act::wake(&client, &workload, now).await })
             }
             Action::Tell { workload, image, happened } => {
+                log(&workload, &image, &happened);
                 let (events, identity) = (Arc::clone(&self.events), self.identity.clone());
                 self.write("write an Event", async move {
                     let event = Event { workload: &workload, image: &image, happened: &happened };
@@ -313,6 +323,9 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
     let scanner = &policy.scanner;
     let kind = scanner.request_kind();
     subjects.push(Subject::new(Purpose::Requests, kind.api_version, kind.kind, Some(scanner.namespace())));
+    if let Some(shared) = scanner.shared_kind() {
+        subjects.push(Subject::new(Purpose::Shared, shared.api_version, shared.kind, Some(scanner.namespace())));
+    }
     for source in &policy.settings.reports.sources {
         let namespaces = match source {
             ReportSource::SbomScanner(scanner) => &scanner.namespaces.named,
@@ -333,6 +346,19 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
 fn json(object: DynamicObject) -> Value {
     // What came as JSON is JSON.
     serde_json::to_value(object).unwrap_or_default()
+}
+
+/// What users are told is in the log, too.
+fn log(workload: &WorkloadReference, image: &str, happened: &Happened) {
+    let told = match happened {
+        Happened::ScanRequested(by) => line(LogLevel::Info, "asked for a scan").with("request", by),
+        Happened::ImageScanned => line(LogLevel::Info, "an image is scanned"),
+        Happened::ScanFailed(why) => {
+            line(LogLevel::Warning, "an image wasn't scanned").with("why", &why.to_string()).with("reason", why.label())
+        }
+    };
+    let WorkloadReference { kind, namespace, name, .. } = workload;
+    write(&told.with("image", image).with("workload", &format!("{kind} {namespace}/{name}")));
 }
 
 fn warn(message: &str) {

@@ -9,7 +9,7 @@ use crate::event::Happened;
 use crate::metrics::Metrics;
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
-use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
+use crate::scanner::{End, Judgement, Kind, NewObject, Presence, Request, Scanner, Shared};
 use crate::settings::{CompanionSettings, Retry, Seconds};
 use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
@@ -35,6 +35,8 @@ const LOOK_UP: Retry = Retry { first: Seconds(2), most: Seconds(600) };
 const APPEARS: i64 = 60;
 /// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
 const WAKES: [i64; 3] = [1, 4, 10];
+/// How long what requests share stays after nobody uses the image any more. The reports go with it.
+const UNUSED: i64 = 24 * 3_600;
 /// Due when something happens.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 /// The most Events of one minute.
@@ -78,6 +80,10 @@ pub enum Observation {
     Requests(BTreeSet<String>),
     /// A request of ours is gone.
     RequestGone(Request),
+    /// What requests of ours share, as it is now.
+    Shared(Shared),
+    /// All that is shared, by its identities: others are gone.
+    AllShared(BTreeSet<String>),
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
     /// A request of ours was created, or wasn't.
@@ -105,8 +111,17 @@ pub enum Action {
         /// The objects.
         objects: Vec<NewObject>,
     },
-    /// Delete this request, and leave what depends on it.
-    Withdraw(Request),
+    /// Delete this object of ours, if it still has this identity.
+    Delete {
+        /// Its kind.
+        kind: Kind,
+        /// Its name. It is where the scanner's objects are.
+        name: String,
+        /// Its identity.
+        uid: String,
+        /// Whether what depends on it stays.
+        keeps_dependents: bool,
+    },
     /// Write an Event about a workload.
     Tell {
         /// The workload.
@@ -173,6 +188,10 @@ struct Scan {
     idle_since: Option<Timestamp>,
     /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
     asking: Option<(u32, Timestamp)>,
+    /// Since when no workload uses it.
+    unused_since: Option<Timestamp>,
+    /// What our requests share, and when it was deleted.
+    shared: Option<(Shared, Option<Timestamp>)>,
     /// Our objects, by attempt.
     requests: BTreeMap<u32, KnownRequest>,
     /// The highest attempt that anything in the cluster has.
@@ -248,6 +267,16 @@ impl Companion {
             Observation::RequestGone(request) => {
                 if let Some(scan) = self.scans.get_mut(&request.id) {
                     scan.requests.retain(|_, known| known.request.uid != request.uid);
+                }
+            }
+            Observation::Shared(shared) => {
+                let scan = self.scans.entry(shared.id.clone()).or_default();
+                let deleted = scan.shared.take().filter(|(known, _)| *known == shared).and_then(|(_, deleted)| deleted);
+                scan.shared = Some((shared, deleted));
+            }
+            Observation::AllShared(uids) => {
+                for scan in self.scans.values_mut() {
+                    scan.shared = scan.shared.take().filter(|(shared, _)| uids.contains(&shared.uid));
                 }
             }
             Observation::Report(id, attempt) => {
@@ -580,8 +609,20 @@ impl Companion {
                 let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
                 if known.is_done && (takes_away || !has_ended) && !is_going {
                     known.withdrawn = Some(now);
-                    self.actions.push(Action::Withdraw(known.request.clone()));
+                    let Request { name, uid, .. } = known.request.clone();
+                    let kind = self.scanner.request_kind();
+                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
                 }
+            }
+            scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));
+            let is_unused = scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
+            if let (true, Some((shared, deleted)), Some(kind)) =
+                (is_unused, &mut scan.shared, self.scanner.shared_kind())
+                && deleted.is_none_or(|deleted| now.0 - deleted.0 >= APPEARS)
+            {
+                *deleted = Some(now);
+                let Shared { name, uid, .. } = shared.clone();
+                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
             }
         }
         for (id, failure) in failed {
@@ -693,7 +734,10 @@ impl Companion {
 
     /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
     fn forget(&mut self) {
-        self.scans.retain(|_, scan| !scan.users.is_empty() || !scan.requests.is_empty() || scan.asking.is_some());
+        self.scans.retain(|_, scan| {
+            let is_there = !scan.requests.is_empty() || scan.shared.is_some();
+            !scan.users.is_empty() || is_there || scan.asking.is_some()
+        });
         if self.registries.len() > self.images.len() {
             let is_of = |named: &NamedImage, host: &str| {
                 ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host)
