@@ -8,7 +8,7 @@ use crate::judge::judge;
 use crate::log::{line, now, write};
 use crate::policy::Policy;
 use crate::run::Options;
-use crate::watch::{Purpose, Seen, Subject, watch};
+use crate::watch::{Purpose, Seen, Subject, identities, watch};
 use image_admission_companion::event::{Event, Happened};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
@@ -34,6 +34,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 const TICK: Duration = Duration::from_millis(200);
 /// How often the policy is looked at.
 const POLICY: Duration = Duration::from_secs(60);
+/// How often reports are listed again: SBOMscanner's API begins a watch anew without what was deleted in between.
+const RESYNC: Duration = Duration::from_secs(600);
 /// What waits between the watches and the companion. More waits at the API server.
 const WAITING: usize = 256;
 /// The longest that a write to the cluster may take.
@@ -44,6 +46,8 @@ const WRITE: Duration = Duration::from_secs(10);
 pub(crate) enum Heard {
     /// What the watch of this number has seen.
     Seen(usize, Seen),
+    /// Objects of this subject aren't there any more.
+    Gone(usize, BTreeSet<String>),
     /// What came of an action.
     Observation(Box<Observation>),
     /// The policy, as it is now.
@@ -111,7 +115,7 @@ impl Work {
         hears: &mut Receiver<Heard>,
         status: &tokio::sync::watch::Sender<Status>,
     ) {
-        let (mut tick, mut policy) = (interval(TICK), interval(POLICY));
+        let (mut tick, mut policy, mut resync) = (interval(TICK), interval(POLICY), interval(RESYNC));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -125,6 +129,7 @@ impl Work {
                     let _ = status.send(self.status(now()));
                 }
                 _ = policy.tick() => self.look_at_policy(),
+                _ = resync.tick() => self.look_at_reports(),
             }
         }
     }
@@ -133,6 +138,11 @@ impl Work {
     fn hear(&mut self, heard: Heard) -> bool {
         match heard {
             Heard::Seen(number, seen) => self.see(number, seen, now()),
+            Heard::Gone(number, uids) => {
+                if let Some(subject) = self.subjects.get(number).cloned() {
+                    self.lose(&subject, |uid| uids.contains(uid), now());
+                }
+            }
             Heard::Observation(observation) => self.companion.observe(*observation, now()),
             Heard::Policy(read) => match *read {
                 Ok(policy) => return policy.written == self.policy.written,
@@ -154,7 +164,7 @@ impl Work {
                     Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
                     Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
                     Purpose::Shared => self.companion.observe(Observation::AllShared(uids), now),
-                    Purpose::Reports => self.watched.retain(&subject, &uids),
+                    Purpose::Reports => self.lose(&subject, |uid| !uids.contains(uid), now),
                     Purpose::Namespaces => {}
                 }
             }
@@ -219,6 +229,14 @@ impl Work {
             Purpose::Namespaces => {
                 self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
             }
+        }
+    }
+
+    /// Reports are gone that no watch has told of.
+    fn lose(&mut self, subject: &Subject, is_gone: impl Fn(&str) -> bool, now: Timestamp) {
+        for report in self.watched.take(subject, is_gone) {
+            self.mortal.remove(report.metadata.uid.as_deref().unwrap_or_default());
+            self.touch(report, now);
         }
     }
 
@@ -303,6 +321,24 @@ impl Work {
         let metrics = Metrics { leader: true, watch_failures: self.failures.clone(), ..self.companion.metrics(now) };
         let remark = missing.map(|subject| format!("the {} aren't listed yet", subject.resource.plural));
         Status { beat: Instant::now(), ready: missing.is_none(), remark: remark.unwrap_or_default(), metrics }
+    }
+
+    fn look_at_reports(&mut self) {
+        let is_read = |(_, subject): &(usize, &Subject)| subject.purpose == Purpose::Reports;
+        for (number, subject) in self.subjects.iter().enumerate().filter(is_read) {
+            // What comes while it is listed is none of these.
+            let known = self.watched.identities(subject);
+            let (client, subject, heard) = (self.client.clone(), subject.clone(), self.heard.clone());
+            self.tasks.spawn(async move {
+                match identities(client, &subject).await {
+                    Ok(there) => {
+                        let gone = known.difference(&there).cloned().collect();
+                        let _ = heard.send(Heard::Gone(number, gone)).await;
+                    }
+                    Err(error) => warn(&format!("cannot list the {}: {error}", subject.resource.plural)),
+                }
+            });
+        }
     }
 
     fn look_at_policy(&mut self) {

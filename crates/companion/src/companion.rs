@@ -18,8 +18,9 @@ use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How many images are judged at once.
-const JUDGED_AT_ONCE: usize = 4;
+/// How many images are judged at once, and how many of one registry: one that stays silent holds up no other.
+const JUDGED_AT_ONCE: usize = 8;
+const JUDGED_OF_ONE: usize = 4;
 /// How long after its last judgement an image is judged again, if nothing happens: reports may go without a word.
 const JUDGED_AGAIN: i64 = 3_600;
 /// The same for an image whose scan is under way.
@@ -218,6 +219,7 @@ struct Registry {
     budget: Budget,
     failures: u32,
     until: Option<Timestamp>,
+    judging: usize,
 }
 
 impl Companion {
@@ -389,6 +391,10 @@ impl Companion {
 
     fn judged(&mut self, named: &NamedImage, judgement: Judgement, now: Timestamp) {
         self.judging = self.judging.saturating_sub(1);
+        if let Some(host) = named.registry() {
+            let registry = self.registry(&host);
+            registry.judging = registry.judging.saturating_sub(1);
+        }
         // It may be gone in the meantime.
         let Some(image) = self.images.get_mut(named) else { return };
         image.is_being_judged = false;
@@ -422,8 +428,8 @@ impl Companion {
         if image.due == NEVER {
             image.due = after(now, again + spread(&named.image, again / 5));
         }
-        if let Ok(reference) = ImageReference::parse(&named.image) {
-            self.succeed(reference.host(), now);
+        if let Some(host) = named.registry() {
+            self.succeed(&host, now);
         }
         for id in before.keys().filter(|id| !scans.iter().any(|(own, _, _)| own == *id)) {
             self.release(id, named);
@@ -681,25 +687,26 @@ impl Companion {
         first.map(|(_, _, id, namespace)| (id.clone(), namespace.clone()))
     }
 
-    /// Judges images that are due.
+    /// Judges images that are due, those first that a controller waits for.
     fn judge(&mut self, now: Timestamp) {
         if self.judging >= JUDGED_AT_ONCE {
             return;
         }
-        let mut due: Vec<(Timestamp, NamedImage)> = self
-            .images
-            .iter()
-            .filter(|(_, image)| image.due <= now && !image.is_being_judged)
-            .map(|(named, image)| (image.due, named.clone()))
-            .collect();
+        let lacks_pods = |uid: &String| self.workloads.get(uid).is_some_and(|workload| workload.lacks_pods);
+        let due = self.images.iter().filter(|(_, image)| image.due <= now && !image.is_being_judged);
+        let mut due: Vec<(bool, Timestamp, NamedImage)> =
+            due.map(|(named, image)| (!image.users.iter().any(lacks_pods), image.due, named.clone())).collect();
         due.sort();
-        for (_, named) in due {
+        for (has_time, _, named) in due {
             if self.judging >= JUDGED_AT_ONCE {
                 return;
             }
-            let host = ImageReference::parse(&named.image).ok().map(|reference| reference.host().to_owned());
-            if host.is_some_and(|host| !self.registry(&host).may_ask(now)) {
-                continue;
+            let registry = named.registry().map(|host| self.registry(&host));
+            if let Some(registry) = registry {
+                if !registry.may_ask(has_time, now) {
+                    continue;
+                }
+                registry.judging += 1;
             }
             if let Some(image) = self.images.get_mut(&named) {
                 image.is_being_judged = true;
@@ -713,7 +720,7 @@ impl Companion {
 
     fn registry(&mut self, host: &str) -> &mut Registry {
         let per_minute = self.settings.registries.per_minute;
-        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None };
+        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None, judging: 0 };
         self.registries.entry(host.to_owned()).or_insert_with(new)
     }
 
@@ -725,8 +732,7 @@ impl Companion {
         }
         registry.until = None;
         for (named, image) in &mut self.images {
-            let is_there = || ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host);
-            if image.failures > 0 && is_there() {
+            if image.failures > 0 && named.registry().as_deref() == Some(host) {
                 image.due = after(now, spread(&named.image, LOOK_UP.first.0));
             }
         }
@@ -739,12 +745,17 @@ impl Companion {
             !scan.users.is_empty() || is_there || scan.asking.is_some()
         });
         if self.registries.len() > self.images.len() {
-            let is_of = |named: &NamedImage, host: &str| {
-                ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host)
-            };
             let images = &self.images;
-            self.registries.retain(|host, _| images.keys().any(|named| is_of(named, host)));
+            let is_used = |host: &str| images.keys().any(|named| named.registry().as_deref() == Some(host));
+            self.registries.retain(|host, registry| registry.judging > 0 || is_used(host));
         }
+    }
+}
+
+impl NamedImage {
+    /// The host of its registry, if it is an image reference.
+    fn registry(&self) -> Option<String> {
+        ImageReference::parse(&self.image).ok().map(|reference| reference.host().to_owned())
     }
 }
 
@@ -785,8 +796,9 @@ impl Registry {
         }
     }
 
-    fn may_ask(&mut self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
+    fn may_ask(&mut self, has_time: bool, now: Timestamp) -> bool {
+        let is_open = self.judging < JUDGED_OF_ONE && self.until.is_none_or(|until| until <= now);
+        is_open && if has_time { self.budget.spend_without_hurry(now) } else { self.budget.spend(now) }
     }
 }
 
