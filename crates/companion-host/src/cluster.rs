@@ -208,3 +208,137 @@ fn strip(object: &mut DynamicObject) {
         *count = Value::Number(Number::from(0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_engine::{check_settings, known_scan};
+    use image_admission_host::WireHost;
+    use image_admission_stub_host::{StubHost, digest_of, manifest};
+    use serde_json::json;
+
+    const IMAGE: &str = "ghcr.io/team/web:1.0";
+    const NOW: &str = "2026-11-28T12:00:00Z";
+
+    fn digest() -> String {
+        digest_of(&manifest().to_string())
+    }
+
+    fn of_trivy_operator() -> (Value, Value) {
+        let report = json!({
+            "apiVersion": "aquasecurity.github.io/v1alpha1",
+            "kind": "VulnerabilityReport",
+            "metadata": {"name": "cronjob-scan-image", "namespace": "image-scans", "managedFields": [{"manager": "trivy-operator"}]},
+            "report": {
+                "updateTimestamp": NOW,
+                "registry": {"server": "ghcr.io"},
+                "artifact": {"repository": "team/web", "digest": digest()},
+                "summary": {"criticalCount": 1, "highCount": 2, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0},
+                "vulnerabilities": [{"vulnerabilityID": "CVE-2026-0001", "severity": "CRITICAL", "resource": "zlib", "installedVersion": "1", "fixedVersion": "2"}],
+            },
+        });
+        (json!({"trivyOperator": {"namespaces": ["image-scans"]}}), report)
+    }
+
+    fn of_sbomscanner() -> (Value, Value) {
+        let report = json!({
+            "apiVersion": "storage.sbomscanner.kubewarden.io/v1alpha1",
+            "kind": "VulnerabilityReport",
+            "metadata": {"name": "a", "namespace": "sbomscanner"},
+            "imageMetadata": {"registry": "r", "registryURI": "ghcr.io", "repository": "team/web", "tag": "1.0", "platform": "linux/amd64", "digest": digest()},
+            "report": {
+                "summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0, "suppressed": 0},
+                "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": [
+                    {"cve": "CVE-2026-0001", "severity": "CRITICAL", "packageName": "zlib", "installedVersion": "1", "fixedVersions": ["2"], "suppressed": false},
+                ]}],
+            },
+        });
+        (json!({"sbomscanner": {"namespaces": ["sbomscanner"]}}), report)
+    }
+
+    /// The state that the engine finds with a report.
+    fn state(source: &Value, report: &Value) -> &'static str {
+        let settings =
+            json!({"registries": ["ghcr.io"], "reports": {"sources": [source], "platforms": ["linux/amd64"]}});
+        let host = StubHost::default().pushed(IMAGE, manifest()).object(report.clone());
+        let settings = check_settings(&settings).unwrap().only_reports();
+        let now = Timestamp::parse(NOW).unwrap();
+        known_scan(IMAGE, "shop", &settings, &WireHost(host.wire()), now).unwrap().1.state.name()
+    }
+
+    /// Without its findings a report is there all the same, and an unreadable one doesn't become readable.
+    #[test]
+    fn findings_arent_kept() {
+        for (source, report) in [of_trivy_operator(), of_sbomscanner()] {
+            let mut object: DynamicObject = serde_json::from_value(report.clone()).unwrap();
+            strip(&mut object);
+            let stripped = serde_json::to_value(&object).unwrap();
+            assert!(!stripped.to_string().contains("CVE-2026-0001") && !stripped.to_string().contains("managedFields"));
+            assert_eq!((state(&source, &report), state(&source, &stripped)), ("fresh", "fresh"), "{source}");
+            let mut other: DynamicObject = serde_json::from_value(report.clone()).unwrap();
+            other.data["report"] = json!({"vulnerabilities": "none", "results": 7});
+            strip(&mut other);
+            assert_ne!(state(&source, &serde_json::to_value(&other).unwrap()), "fresh", "{source}");
+        }
+    }
+
+    #[test]
+    fn when_a_report_should_be_made_anew() {
+        let created = Timestamp::parse(NOW).unwrap();
+        for (lifetime, expected) in [
+            (Some("24h0m0s"), Some(created.0 + 69_120)),
+            (Some("10s"), Some(created.0 + 8)),
+            (Some("soon"), None),
+            (None, None),
+        ] {
+            let mut metadata = json!({"name": "a", "creationTimestamp": NOW});
+            if let Some(lifetime) = lifetime {
+                metadata["annotations"] = json!({LIFETIME: lifetime});
+            }
+            let object = serde_json::from_value(json!({"metadata": metadata})).unwrap();
+            assert_eq!(outlived(&object).map(|time| time.0), expected, "{lifetime:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_found_and_what_goes_isnt() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _guard = runtime.enter();
+        let watched = Watched::new(Arc::new(RegistryReader::new(Default::default()).unwrap()));
+        let subject = Subject::new(
+            crate::watch::Purpose::Reports,
+            "aquasecurity.github.io/v1alpha1",
+            "VulnerabilityReport",
+            Some("image-scans"),
+        );
+        let mut report = of_trivy_operator().1;
+        let names = |watched: &Watched| {
+            let listed =
+                watched.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
+            let list: Value = listed.unwrap().read().unwrap();
+            let items = list["items"].as_array().unwrap().clone();
+            items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for name in ["one", "two", "three"] {
+            report["metadata"]["name"] = name.into();
+            report["metadata"]["uid"] = name.into();
+            // Twice is once.
+            watched.put(serde_json::from_value(report.clone()).unwrap());
+            watched.put(serde_json::from_value(report.clone()).unwrap());
+        }
+        assert_eq!(names(&watched), ["one", "three", "two"]);
+        assert_eq!(watched.identities(&subject).len(), 3);
+        let gone = watched.take(&subject, |uid| uid == "two");
+        assert_eq!(gone.len(), 1);
+        watched.remove(&serde_json::from_value(report).unwrap());
+        assert_eq!(names(&watched), ["one"]);
+        let resource = |name| Resource {
+            api_version: "aquasecurity.github.io/v1alpha1",
+            kind: "VulnerabilityReport",
+            namespace: "image-scans",
+            name,
+        };
+        assert!(watched.get_resource(&resource("one"), &[]).is_ok());
+        assert!(matches!(watched.get_resource(&resource("two"), &[]), Err(HostFailure::NotFound(_))));
+    }
+}
