@@ -19,6 +19,7 @@ use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_registry_reader::RegistryReader;
 use image_admission_settings::ReportSource;
+use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
 use kube::core::DynamicObject;
@@ -38,6 +39,8 @@ const POLICY: Duration = Duration::from_secs(60);
 const RESYNC: Duration = Duration::from_secs(600);
 /// What waits between the watches and the companion. More waits at the API server.
 const WAITING: usize = 256;
+/// The most characters of an error of the API server that are logged.
+const MAX_REASON: usize = 200;
 /// The longest that a write to the cluster may take.
 const WRITE: Duration = Duration::from_secs(10);
 
@@ -62,7 +65,7 @@ pub(crate) struct Work {
     companion: Companion,
     watched: Arc<Watched>,
     subjects: Vec<Subject>,
-    /// The watches that have listed everything, and haven't failed since.
+    /// The watches that have listed everything.
     in_sync: BTreeSet<usize>,
     /// By identity, the reports that go by themselves: when they should be made anew.
     mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
@@ -168,10 +171,11 @@ impl Work {
                     Purpose::Namespaces => {}
                 }
             }
+            // It goes on where it was, or lists anew: what is known stays, and the next judgement is as good as the last.
             Seen::Failed(why) => {
-                self.in_sync.remove(&number);
-                *self.failures.entry(subject.resource.plural.clone()).or_default() += 1;
-                warn(&format!("the watch of {} failed, and begins anew: {why}", subject.resource.plural));
+                let kind = &subject.resource.plural;
+                *self.failures.entry(kind.clone()).or_default() += 1;
+                warn(&format!("the watch of {kind} failed, and goes on: {}", cut(&why, MAX_REASON)));
             }
         }
     }
@@ -309,7 +313,7 @@ impl Work {
         self.tasks.spawn(async move {
             match tokio::time::timeout(WRITE, writing).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => warn(&format!("cannot {what}: {error}")),
+                Ok(Err(error)) => warn(&format!("cannot {what}: {}", cut(&error.to_string(), MAX_REASON))),
                 Err(_) => warn(&format!("cannot {what}: no answer from the API server")),
             }
         });
@@ -335,7 +339,10 @@ impl Work {
                         let gone = known.difference(&there).cloned().collect();
                         let _ = heard.send(Heard::Gone(number, gone)).await;
                     }
-                    Err(error) => warn(&format!("cannot list the {}: {error}", subject.resource.plural)),
+                    Err(error) => {
+                        let reason = cut(&error.to_string(), MAX_REASON);
+                        warn(&format!("cannot list the {}: {reason}", subject.resource.plural));
+                    }
                 }
             });
         }
