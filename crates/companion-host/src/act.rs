@@ -1,5 +1,7 @@
 //! Does in the cluster what the companion says. What it writes is small, and never the result of anything.
 
+use crate::log::{line, write};
+use image_admission_companion::log::LogLevel;
 use image_admission_companion::{Kind, NewObject, ScanFailure, WorkloadReference};
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
@@ -26,16 +28,28 @@ pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(),
         let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => {}
-            Err(kube::Error::Api(status)) => match status.code {
-                CONFLICT => {}
-                401 | 403 => return Err(ScanFailure::Refused),
-                400 | 404 | 422 => return Err(ScanFailure::Invalid),
-                _ => return Err(ScanFailure::Outage),
-            },
-            Err(_) => return Err(ScanFailure::Outage),
+            Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
+            Err(error) => {
+                let why = refusal(&error);
+                let line = line(LogLevel::Warning, "an object wasn't created").with("object", &new.shown());
+                write(&line.with("why", &error.to_string()));
+                return Err(why);
+            }
         }
     }
     Ok(())
+}
+
+/// Why the API server doesn't create an object.
+fn refusal(error: &kube::Error) -> ScanFailure {
+    match error {
+        kube::Error::Api(status) => match status.code {
+            401 | 403 => ScanFailure::Refused,
+            400 | 404 | 422 => ScanFailure::Invalid,
+            _ => ScanFailure::Outage,
+        },
+        _ => ScanFailure::Outage,
+    }
 }
 
 /// Deletes an object of ours where the scanner's objects are.
