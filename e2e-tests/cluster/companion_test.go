@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -323,6 +324,56 @@ func TestTheCompanionOutlivesARegistry(t *testing.T) {
 			t.Logf("the Pod came %v after the registry", took.Round(100*time.Millisecond))
 			if scans := scansOf(source, scanner.Scans(), image); len(scans) != 1 {
 				t.Errorf("it was scanned %d times", len(scans))
+			}
+		})
+	}
+}
+
+// The companion's way to the API server breaks while a scan runs. It goes on, and asks for nothing twice.
+func TestTheCompanionOutlivesTheAPIServer(t *testing.T) {
+	rights := func(verb string) harness.Answer {
+		return cluster.Kubectl(verb, "--filename", filepath.Join(cluster.Tools.Deploy, "companion-sbomscanner", "rights.yaml"))
+	}
+	scanner := companion(t, "sbomscanner", harness.Scanning{}, harness.Companion{})
+	for name, breaks := range map[string]func(t *testing.T){
+		"watches are cut":        func(*testing.T) { cluster.APILink.Cut() },
+		"the API server is away": func(t *testing.T) { must(t, cluster.RestartAPI(5*time.Second)) },
+		"the scanner's API is away": func(*testing.T) {
+			cluster.ScannerLink().Refuse(true)
+			cluster.ScannerLink().Cut()
+			time.Sleep(5 * time.Second)
+			cluster.ScannerLink().Refuse(false)
+		},
+		"its rights are away": func(t *testing.T) {
+			succeeds(t, rights("delete"))
+			cluster.APILink.Cut()
+			time.Sleep(5 * time.Second)
+			succeeds(t, rights("apply"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { cluster.ScannerLink().Refuse(false) })
+			scanner.Now(harness.Scanning{Takes: 20 * time.Second})
+			space := namespace(t)
+			before, after := pushed(t, space+"/before"), pushed(t, space+"/after")
+			succeeds(t, apply(deployment("before", 1, before.Name), space))
+			eventually(t, within, func() error {
+				if len(scansOf("sbomscanner", scanner.Scans(), before)) == 0 {
+					return fmt.Errorf("no scan was asked for")
+				}
+				return nil
+			})
+			breaks(t)
+			scanner.Now(harness.Scanning{Takes: time.Second})
+			mended := time.Now()
+			succeeds(t, apply(deployment("after", 1, after.Name), space))
+			for _, name := range []string{"before", "after"} {
+				t.Logf("%s: a Pod %v after it was mended", name, waitPods(t, space, name, 1, mended, 2*time.Minute).Round(100*time.Millisecond))
+			}
+			for _, image := range []harness.Image{before, after} {
+				if scans := scansOf("sbomscanner", scanner.Scans(), image); len(scans) != 1 {
+					t.Errorf("%s was asked for %d times", image.Name, len(scans))
+				}
 			}
 		})
 	}
