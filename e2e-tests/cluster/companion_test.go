@@ -47,6 +47,17 @@ func companion(t *testing.T, source string, scanning harness.Scanning, wanted ha
 		must(t, cluster.RemoveCompanion())
 		deployed = nil
 	})
+	// It would have the images of other tests scanned, too.
+	eventually(t, 3*time.Minute, func() error {
+		spaces, err := cluster.Client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		for _, space := range spaces.Items {
+			if space.DeletionTimestamp != nil {
+				return fmt.Errorf("%s is left of another test", space.Name)
+			}
+		}
+		return nil
+	})
 	deploy(t, harness.Deployment{Source: source, Companion: &wanted})
 	return scanner
 }
