@@ -6,6 +6,8 @@ mod attach;
 mod audit;
 #[cfg(not(target_family = "wasm"))]
 mod bench;
+#[cfg(feature = "live")]
+mod companion;
 #[cfg(not(target_family = "wasm"))]
 mod completions;
 mod decision;
@@ -95,6 +97,9 @@ enum Command {
     Attach(attach::Attach),
     #[cfg(feature = "live")]
     Evidence(evidence::Evidence),
+    // It asks a real cluster for scans.
+    #[cfg(feature = "live")]
+    Companion(companion::Companion),
     #[cfg(not(target_family = "wasm"))]
     Bench(bench::Bench),
     #[cfg(not(target_family = "wasm"))]
@@ -209,6 +214,8 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Attach(attach) => attach.execute(output).map_err(Box::from),
         #[cfg(feature = "live")]
         Command::Evidence(evidence) => evidence.execute(output).map_err(Box::from),
+        #[cfg(feature = "live")]
+        Command::Companion(companion) => companion.execute().map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]

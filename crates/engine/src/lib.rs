@@ -24,6 +24,7 @@ mod context;
 mod decision;
 mod flow;
 mod judged;
+mod known_scan;
 mod log;
 mod payload;
 mod pin;
@@ -50,6 +51,7 @@ pub use check::{ReadKind, calls_made, check_settings, cluster_reads, kinds_read,
 pub use contact::contact_line;
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use judged::{JudgedImage, ScanOutcome};
+pub use known_scan::known_scan;
 pub use log::{LogLevel, LogLine};
 pub use prescan::PreScanRejection;
 pub use rego::{PolicyOutcome, Seen, SeenModule};

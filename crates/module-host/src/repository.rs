@@ -6,6 +6,9 @@
 //!
 //! [spec]: https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers
 
+mod beside;
+mod piece;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -21,6 +24,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::runtime::{Builder, Runtime};
+
+pub use beside::{Found, beside};
+pub use piece::{MAX_BYTES, Piece, PieceError, UnverifiedError, is_evidence, may_hold_evidence};
 
 use crate::answers::live::registry::Registry;
 

@@ -183,6 +183,23 @@ impl Settings {
         self.names_registry(host) || repositories.any(|repository| repository.host() == host)
     }
 
+    /// The same settings, as far as they say which images need a report, and which report counts: without limits, exemptions, VEX
+    /// documents, signatures of images, rules and break glass.
+    #[must_use]
+    pub fn only_reports(&self) -> Self {
+        let reports = Reports { vex: Vec::new(), sboms: Vec::new(), ..self.reports.clone() };
+        Self {
+            reports,
+            acceptance: Acceptance::default(),
+            exemptions: Vec::new(),
+            exemptions_from: None,
+            verification: Vec::new(),
+            rego: Rego::default(),
+            break_glass: None,
+            ..self.clone()
+        }
+    }
+
     /// Reads settings as far as they can be read, and returns all problems. Rego and CEL in them aren't checked.
     pub fn read_partly(value: &Value) -> (Option<Self>, Vec<String>) {
         let mut problems = Problems::default();

@@ -76,6 +76,12 @@ impl fmt::Display for Timestamp {
 }
 
 impl WrittenDuration {
+    /// How long it is.
+    #[must_use]
+    pub fn seconds(&self) -> i64 {
+        self.seconds
+    }
+
     /// Whether the other duration is longer.
     pub fn is_shorter_than(&self, other: &Self) -> bool {
         self.seconds < other.seconds

@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 use image_admission_evidence::key::{KeyError, PublicKey};
 use image_admission_evidence::media_type::ARTIFACT_TYPE;
 use image_admission_module_host::disk;
-use image_admission_module_host::repository::{Repository, RepositoryError};
+use image_admission_module_host::repository::{
+    Piece, PieceError, Repository, RepositoryError, UnverifiedError, beside,
+};
 use image_admission_untrusted::message::join_at_most;
 use serde::Serialize;
 
-use super::evidence::{Piece, PieceError, UnverifiedError, beside};
 use super::output::{json, yaml};
 use super::terminal::{in_one_line, without_commands};
 use super::{Ending, warn};
@@ -219,7 +220,7 @@ fn about_image(file: &str, pieces: Vec<Piece>, repository: &Repository) -> Resul
 /// What stands beside the image in layers. What is there as it should be is written into the report.
 fn copied(repository: &Repository, report: &mut Report) -> Result<Vec<Given>, AttachError> {
     let (configurations, layers): (Vec<_>, Vec<_>) =
-        beside(repository)?.into_iter().partition(|found| found.is_configuration);
+        beside(repository, &mut warn)?.into_iter().partition(|found| found.is_configuration);
     if configurations.is_empty() && layers.is_empty() {
         return Err(AttachError::Nothing(repository.image()));
     }

@@ -1,19 +1,13 @@
 //! `evidence`: signatures and attestations of images, as objects for a cluster.
 
-mod beside;
-mod piece;
-
 use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::{Args, Subcommand};
-use image_admission_module_host::repository::{Repository, RepositoryError};
+use image_admission_module_host::repository::{Repository, RepositoryError, beside};
 use image_admission_settings::EvidenceObject;
 use serde::Serialize;
-
-pub(super) use beside::beside;
-pub(super) use piece::{Piece, PieceError, UnverifiedError};
 
 use super::output::yaml;
 use super::terminal::{in_one_line, without_commands};
@@ -135,7 +129,7 @@ impl Evidence {
 fn entries(repository: &Repository) -> Result<Vec<Entry>, RepositoryError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut bytes = 0;
-    for found in beside(repository)?.into_iter().rev() {
+    for found in beside(repository, &mut warn)?.into_iter().rev() {
         let piece = found.piece;
         let entry = Entry { media_type: piece.media_type().to_owned(), data: STANDARD.encode(piece.bytes()) };
         if entries.contains(&entry) {

@@ -89,6 +89,12 @@ impl Chosen {
     /// Has everything written, below a folder that has the signers' keys.
     #[track_caller]
     fn write(&self, folder: &Path, name: &str) -> PathBuf {
+        self.write_with(folder, name, &[])
+    }
+
+    /// The same, with more options.
+    #[track_caller]
+    fn write_with(&self, folder: &Path, name: &str, options: &[&str]) -> PathBuf {
         let namespaces = self.namespaces.join(",");
         let mut arguments = vec!["init", "--scanner", self.scanner, "--registries", "localhost:5000,ghcr.io"];
         arguments.extend([
@@ -104,6 +110,7 @@ impl Chosen {
         if !namespaces.is_empty() {
             arguments.extend(["--report-namespaces", &namespaces]);
         }
+        arguments.extend(options);
         arguments.push(name);
         let outcome = image_admission(folder, &arguments, b"");
         assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{self:?}");
@@ -312,6 +319,42 @@ fn components_and_signatures_apply_too() {
             "{wrong}: {}",
             outcome.errors
         );
+    }
+}
+
+/// It asks in the first namespace with reports, reads them in all, and the policy server is granted what it is without it.
+#[test]
+fn the_companion_is_granted_what_it_needs_where_reports_are() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    for (number, chosen) in
+        Chosen::all().iter().filter(|chosen| chosen.is_validating && chosen.mode == "enforce").enumerate()
+    {
+        let asks = match chosen.scanner {
+            "sbomscanner" => "image-admission-companion-sbomscanner",
+            "trivy-operator" => "image-admission-companion-trivy-operator",
+            _ => continue,
+        };
+        let name = format!("overlay-{number}");
+        let overlay = chosen.write_with(folder.path(), &name, &["--with", "companion"]);
+        let Some(rendered) = Rendered::of(&overlay) else { return };
+        chosen.check(&overlay, &rendered);
+        let first = chosen.namespaces.first().copied().unwrap_or(match chosen.scanner {
+            "sbomscanner" => "sbomscanner",
+            _ => "image-scans",
+        });
+        let bound = |name: &str| -> BTreeSet<String> {
+            let bindings = rendered.of_kind("RoleBinding").filter(|binding| binding["metadata"]["name"] == name);
+            bindings.map(|binding| binding["metadata"]["namespace"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(bound(asks), BTreeSet::from([first.to_owned()]), "{chosen:?}");
+        assert_eq!(bound(&format!("{asks}-reports")), chosen.trusted(), "{chosen:?}");
+        let [deployment] = rendered.of_kind("Deployment").collect::<Vec<_>>().try_into().unwrap();
+        let image = &deployment["spec"]["template"]["spec"]["containers"][0]["image"];
+        assert_eq!(*image, concat!("ghcr.io/team/policy-cli:v", env!("CARGO_PKG_VERSION")));
+        let objects: Vec<String> = rendered.objects.iter().map(Value::to_string).collect();
+        let linted = image_admission(folder.path(), &["lint", "-"], objects.join("\n").as_bytes());
+        assert_eq!((linted.code, linted.output.as_str(), linted.errors.as_str()), (0, NO_FINDINGS, ""), "{chosen:?}");
     }
 }
 

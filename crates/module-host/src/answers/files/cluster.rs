@@ -68,6 +68,34 @@ impl ClusterFiles {
         Ok(cluster)
     }
 
+    /// Takes in an object, in the place of one with its name. One that can't be, since its kind is cluster-wide and it names a
+    /// namespace, is left out.
+    pub fn put(&mut self, object: DynamicObject) {
+        self.remove(&object);
+        let _ = self.insert(object);
+    }
+
+    /// Takes out the object of this kind and name.
+    pub fn remove(&mut self, object: &DynamicObject) {
+        let Some(types) = &object.types else { return };
+        let key = (object.metadata.namespace.clone(), object.metadata.name.clone().unwrap_or_default());
+        if let Some(objects) = self.kinds.get_mut(&(types.api_version.clone(), types.kind.clone())) {
+            objects.remove(&key);
+        }
+    }
+
+    /// Takes out the objects of a kind in a namespace, in all of them without one, that aren't kept.
+    pub fn retain(
+        &mut self,
+        (api_version, kind): (&str, &str),
+        namespace: Option<&str>,
+        is_kept: impl Fn(&DynamicObject) -> bool,
+    ) {
+        let Some(objects) = self.kinds.get_mut(&(api_version.to_owned(), kind.to_owned())) else { return };
+        let is_meant = |of: &Option<String>| namespace.is_none() || of.as_deref() == namespace;
+        objects.retain(|(own, _), object| !is_meant(own) || is_kept(object));
+    }
+
     /// The files that objects were read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.origins.keys().map(PathBuf::as_path)

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The most bytes of a piece.
-pub(in crate::command) const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
+pub const MAX_BYTES: usize = MAX_BUNDLE_BYTES;
 
 /// The type of the artifacts that Notary Project's signatures are layers of.
 const NOTARY_ARTIFACT: &str = "application/vnd.cncf.notary.signature";
@@ -27,7 +27,7 @@ const COSE_SIGN1_TAG: u8 = 0xd2;
 
 /// A piece of evidence.
 #[derive(Clone, Debug)]
-pub(in crate::command) struct Piece {
+pub struct Piece {
     media_type: String,
     bytes: Vec<u8>,
     signed: Signed,
@@ -45,7 +45,7 @@ enum Signed {
 
 /// Why something is no evidence that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::command) enum PieceError {
+pub enum PieceError {
     /// There is nothing.
     #[error("it is empty")]
     Empty,
@@ -76,7 +76,7 @@ pub(in crate::command) enum PieceError {
 
 /// Why a key doesn't verify a piece.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::command) enum UnverifiedError {
+pub enum UnverifiedError {
     /// What the bundle lacks.
     #[error(transparent)]
     Bundle(#[from] BundleError),
@@ -90,7 +90,10 @@ pub(in crate::command) enum UnverifiedError {
 
 impl Piece {
     /// Every piece in a file: one document, or several as JSON lines.
-    pub(in crate::command) fn all_in(file: &[u8]) -> Result<Vec<Self>, PieceError> {
+    ///
+    /// # Errors
+    /// One of the documents is no evidence that can be used, or there is none.
+    pub fn all_in(file: &[u8]) -> Result<Vec<Self>, PieceError> {
         if file.first() == Some(&COSE_SIGN1_TAG) {
             return Ok(vec![Self::of_notary(COSE, file)?]);
         }
@@ -103,8 +106,11 @@ impl Piece {
         if pieces.is_empty() { Err(PieceError::Empty) } else { Ok(pieces) }
     }
 
-    /// The piece that is the configuration of an artifact.
-    pub(in crate::command) fn of_configuration(media_type: &str, bytes: &[u8]) -> Result<Vec<Self>, PieceError> {
+    /// The pieces in the configuration or a layer of an artifact.
+    ///
+    /// # Errors
+    /// The document is no evidence that can be used.
+    pub fn of_configuration(media_type: &str, bytes: &[u8]) -> Result<Vec<Self>, PieceError> {
         if media_type != COSE_CONFIGURATION {
             return Self::all_in(bytes);
         }
@@ -114,17 +120,20 @@ impl Piece {
     }
 
     /// Its type.
-    pub(in crate::command) fn media_type(&self) -> &str {
+    #[must_use]
+    pub fn media_type(&self) -> &str {
         &self.media_type
     }
 
     /// The bytes, as they were signed and written.
-    pub(in crate::command) fn bytes(&self) -> &[u8] {
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// The same as the configuration of an artifact: its type and its bytes.
-    pub(in crate::command) fn configuration(&self) -> (String, Vec<u8>) {
+    #[must_use]
+    pub fn configuration(&self) -> (String, Vec<u8>) {
         if self.media_type != COSE {
             return (self.media_type.clone(), self.bytes.clone());
         }
@@ -132,12 +141,16 @@ impl Piece {
     }
 
     /// The digests of the images that it says it is about.
-    pub(in crate::command) fn about(&self) -> &[String] {
+    #[must_use]
+    pub fn about(&self) -> &[String] {
         &self.about
     }
 
     /// Verifies that a key signed it, and that it is about the image with this digest.
-    pub(in crate::command) fn verify(&self, key: &PublicKey, digest: &str) -> Result<(), UnverifiedError> {
+    ///
+    /// # Errors
+    /// Why it doesn't count.
+    pub fn verify(&self, key: &PublicKey, digest: &str) -> Result<(), UnverifiedError> {
         match &self.signed {
             Signed::Bundle(bundle) => drop(bundle.verify_by_key(key, None, digest)?),
             Signed::Envelope(envelope) => drop(envelope.verify(&[("--key", key)])?),
@@ -180,13 +193,13 @@ impl Piece {
 }
 
 /// Whether documents of this type are evidence, as layers and configurations.
-pub(super) fn is_evidence(media_type: &str) -> bool {
+pub fn is_evidence(media_type: &str) -> bool {
     media_type.starts_with(SIGSTORE_BUNDLE) || [DSSE_ENVELOPE, JWS, COSE, COSE_CONFIGURATION].contains(&media_type)
 }
 
 /// Whether artifacts of this type may hold evidence. Those without a type may, and so may those that cosign 2 lists with the type of
 /// an empty configuration.
-pub(super) fn may_hold_evidence(artifact_type: Option<&str>) -> bool {
+pub fn may_hold_evidence(artifact_type: Option<&str>) -> bool {
     artifact_type.is_none_or(|own| is_evidence(own) || [ARTIFACT_TYPE, NOTARY_ARTIFACT, EMPTY].contains(&own))
 }
 

@@ -1,35 +1,35 @@
 //! The evidence that stands beside an image in its registry, wherever the tools put it that make it.
 
-use image_admission_module_host::repository::{Artifact, Descriptor, Repository, RepositoryError};
-
 use super::piece::{MAX_BYTES, Piece, is_evidence, may_hold_evidence};
-use crate::command::warn;
+use super::{Artifact, Descriptor, Repository, RepositoryError};
 
 /// Where cosign 2 puts attestations, behind the image's digest.
 const ATTESTATIONS: &str = "att";
 
 /// A piece that stands beside an image.
 #[derive(Debug)]
-pub(in crate::command) struct Found {
-    pub(in crate::command) piece: Piece,
+pub struct Found {
+    /// The piece.
+    pub piece: Piece,
     /// The digest of its artifact, or the end of its tag.
-    pub(in crate::command) artifact: String,
+    pub artifact: String,
     /// Whether it is a configuration, which hosts hand out. Otherwise it is a layer.
-    pub(in crate::command) is_configuration: bool,
+    pub is_configuration: bool,
 }
 
-/// Everything about an image that stands beside it: what refers to it, and what is at cosign 2's tag. What can't be used is told in a
-/// warning.
+/// Everything about an image that stands beside it: what refers to it, and what is at cosign 2's tag. `warn` hears of what can't be
+/// used.
 ///
-/// Fails when the registry doesn't say what there is.
-pub(in crate::command) fn beside(repository: &Repository) -> Result<Vec<Found>, RepositoryError> {
+/// # Errors
+/// The registry doesn't say what there is.
+pub fn beside(repository: &Repository, warn: &mut impl FnMut(&str)) -> Result<Vec<Found>, RepositoryError> {
     let mut found = Vec::new();
     for referrer in repository.referrers()? {
         if !may_hold_evidence(referrer.artifact_type.as_deref()) {
             continue;
         }
         match repository.artifact(&referrer.digest) {
-            Ok(artifact) => found.extend(pieces(repository, &referrer.digest, &artifact)?),
+            Ok(artifact) => found.extend(pieces(repository, &referrer.digest, &artifact, warn)?),
             Err(why @ (RepositoryError::Missing(_) | RepositoryError::Unreadable { .. })) => {
                 warn(&format!("{why}; it is left out"));
             }
@@ -37,13 +37,18 @@ pub(in crate::command) fn beside(repository: &Repository) -> Result<Vec<Found>, 
         }
     }
     if let Some(artifact) = repository.artifact_at(ATTESTATIONS)? {
-        found.extend(pieces(repository, &format!(".{ATTESTATIONS}"), &artifact)?);
+        found.extend(pieces(repository, &format!(".{ATTESTATIONS}"), &artifact, warn)?);
     }
     Ok(found)
 }
 
 /// The pieces in an artifact that are about the image.
-fn pieces(repository: &Repository, name: &str, artifact: &Artifact) -> Result<Vec<Found>, RepositoryError> {
+fn pieces(
+    repository: &Repository,
+    name: &str,
+    artifact: &Artifact,
+    warn: &mut impl FnMut(&str),
+) -> Result<Vec<Found>, RepositoryError> {
     let is_configuration = is_evidence(&artifact.config.media_type);
     let documents: Vec<&Descriptor> = match is_configuration {
         true => vec![&artifact.config],
@@ -51,7 +56,7 @@ fn pieces(repository: &Repository, name: &str, artifact: &Artifact) -> Result<Ve
     };
     let mut found = Vec::new();
     for document in documents {
-        let left_out = |why: &str| warn(&format!("`{}` of `{name}` is left out: {why}", document.digest));
+        let mut left_out = |why: &str| warn(&format!("`{}` of `{name}` is left out: {why}", document.digest));
         if document.size > MAX_BYTES as u64 {
             left_out(&format!("it has {} bytes, and {MAX_BYTES} are the most", document.size));
             continue;

@@ -1,0 +1,112 @@
+//! `companion`: has images scanned that the policy waits for.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use image_admission_companion::CompanionSettings;
+use image_admission_companion_host::{Options, RunError, run};
+use image_admission_module_host::disk;
+
+use super::Ending;
+
+const AFTER_HELP: &str = "\
+It runs in the cluster, beside the policy: docs/companion.md says how it is deployed. It watches workloads, asks the policy's engine
+which of their images have no scan report, and has trivy-operator or SBOMscanner make it. It decides nothing, and nothing that it
+writes is believed: without it, Pods of images that nobody scanned wait.
+
+Of several, one works; the others wait until it is gone.
+
+Exit codes:
+  0  it was asked to end, by SIGTERM or SIGINT
+  1  it can't begin: the error says why
+  3  its settings are not valid
+
+Examples:
+  image-admission companion --settings settings.yaml
+  image-admission companion --settings settings.yaml --namespace kubewarden --health-bind-address 127.0.0.1:8081";
+
+/// Have images scanned that the policy waits for
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Companion {
+    /// Its settings [default: every default]
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    /// The namespace of the Lease that says who works
+    #[arg(long, value_name = "NAME", default_value = "kubewarden")]
+    namespace: String,
+
+    /// Where it answers `/healthz`, `/readyz` and `/metrics`
+    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    health_bind_address: String,
+
+    /// How to reach the cluster, instead of as the Pod it runs in, or as kubectl would
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+
+    /// A registry to ask over plain HTTP; those on this machine always are. May be repeated
+    #[arg(long, value_name = "HOST[:PORT]")]
+    insecure_registry: Vec<String>,
+}
+
+/// Why it doesn't run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CompanionError {
+    /// Its settings can't be read.
+    #[error("cannot read the settings `{}`: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It can't begin.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl Companion {
+    pub(super) fn execute(self) -> Result<Ending, CompanionError> {
+        let settings = match self.settings()? {
+            Ok(settings) => settings,
+            Err(problems) => {
+                super::complain(&super::invalid_settings(self.settings.as_deref(), &problems));
+                return Ok(Ending::InvalidSettings);
+            }
+        };
+        run(&Options {
+            settings,
+            namespace: self.namespace,
+            identity: identity(),
+            health_bind_address: self.health_bind_address,
+            kubeconfig: self.kubeconfig,
+            insecure_registries: self.insecure_registry,
+        })?;
+        Ok(Ending::Done)
+    }
+
+    /// The settings, or what is wrong with them.
+    fn settings(&self) -> Result<Result<CompanionSettings, String>, CompanionError> {
+        let Some(path) = &self.settings else { return Ok(Ok(CompanionSettings::default())) };
+        let text = disk::read_to_string(path).map_err(|source| CompanionError::Read { path: path.clone(), source })?;
+        // An empty file is every default.
+        let read: Result<Option<CompanionSettings>, _> = yaml_serde::from_str(&text);
+        let settings = match read {
+            Ok(settings) => settings.unwrap_or_default(),
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let problems = settings.problems();
+        Ok(if problems.is_empty() { Ok(settings) } else { Err(problems.join("\n")) })
+    }
+}
+
+/// Who this is among those that want to lead: the Pod, which has a name of its own, or a process of this machine.
+fn identity() -> String {
+    env::var("POD_NAME").unwrap_or_else(|_| {
+        let host = env::var("HOSTNAME").unwrap_or_else(|_| "localhost".to_owned());
+        format!("{host}-{}", std::process::id())
+    })
+}

@@ -1,0 +1,85 @@
+//! Does in the cluster what the companion says. What it writes is small, and never the result of anything.
+
+use image_admission_companion::{NewObject, Request, ScanFailure, Scanner, WorkloadReference};
+use image_admission_untrusted::time::Timestamp;
+use kube::Client;
+use kube::api::{Api, ApiResource, DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::core::{DynamicObject, GroupVersionKind};
+use serde_json::json;
+
+/// The condition by which a controller that waits is made to try again.
+const CONDITION: &str = "ImagesScanned";
+/// What the API server answers if an object of this name is there.
+const CONFLICT: u16 = 409;
+/// It is gone.
+const NOT_FOUND: u16 = 404;
+
+/// Creates objects in turn.
+///
+/// # Errors
+/// Why one wasn't. That it is there already is no error: whoever asked for this scan before meant the same.
+pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(), ScanFailure> {
+    for new in objects {
+        let resource = resource(new.kind.api_version, new.kind.kind, new.kind.plural);
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &new.namespace, &resource);
+        // An object of ours is one of its kind.
+        let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
+        match api.create(&PostParams::default(), &object).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) => match status.code {
+                CONFLICT => {}
+                401 | 403 => return Err(ScanFailure::Refused),
+                400 | 404 | 422 => return Err(ScanFailure::Invalid),
+                _ => return Err(ScanFailure::Outage),
+            },
+            Err(_) => return Err(ScanFailure::Outage),
+        }
+    }
+    Ok(())
+}
+
+/// Deletes a request, and leaves the report that depends on it.
+///
+/// # Errors
+/// What the API server says. A request that is gone, or another one by now, is no error.
+pub(crate) async fn withdraw(client: &Client, scanner: &Scanner, request: &Request) -> Result<(), kube::Error> {
+    let kind = scanner.request_kind();
+    let resource = resource(kind.api_version, kind.kind, kind.plural);
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), scanner.namespace(), &resource);
+    let how = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        preconditions: Some(Preconditions { uid: Some(request.uid.clone()), resource_version: None }),
+        ..DeleteParams::default()
+    };
+    match api.delete(&request.name, &how).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if matches!(status.code, NOT_FOUND | CONFLICT) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a controller try again now: a change of its status is a reason for it to look.
+///
+/// # Errors
+/// What the API server says.
+pub(crate) async fn wake(client: &Client, workload: &WorkloadReference, now: Timestamp) -> Result<(), kube::Error> {
+    let kind = workload.kind;
+    let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
+    let resource = resource(&api_version, kind.name(), kind.resource());
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &workload.namespace, &resource);
+    let condition = json!({
+        "type": CONDITION,
+        "status": "True",
+        "reason": "ReportsAreThere",
+        "message": "every image has a scan report",
+        "lastTransitionTime": now.to_string(),
+    });
+    // The other conditions stay, and another workload of this name is left alone.
+    let patch = json!({"metadata": {"uid": workload.uid}, "status": {"conditions": [condition]}});
+    api.patch_status(&workload.name, &PatchParams::default(), &Patch::Strategic(patch)).await.map(|_| ())
+}
+
+fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}

@@ -1,0 +1,24 @@
+//! Runs the companion: watches the cluster, asks registries, and does what the companion says.
+//!
+//! ```text
+//! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch, policy
+//!                           │                          └─── act (writes to the cluster)
+//!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
+//! ```
+//!
+//! It decides nothing: which image needs a scan the policy's engine says, and when it is asked for `companion` says.
+
+mod act;
+mod cluster;
+mod events;
+pub mod http;
+mod judge;
+pub mod lease;
+mod log;
+mod policy;
+mod run;
+pub mod shutdown;
+mod watch;
+mod work;
+
+pub use run::{Options, RunError, run};

@@ -1,0 +1,340 @@
+//! The work of the companion that leads: watches feed it, and what it says is done.
+
+use crate::act;
+use crate::cluster::{Watched, outlived};
+use crate::events::Events;
+use crate::http::Status;
+use crate::judge::judge;
+use crate::log::{line, now, write};
+use crate::policy::Policy;
+use crate::run::Options;
+use crate::watch::{Purpose, Seen, Subject, watch};
+use image_admission_companion::event::Event;
+use image_admission_companion::log::LogLevel;
+use image_admission_companion::metrics::Metrics;
+use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
+use image_admission_image::workload::WorkloadKind;
+use image_admission_judgement::report::kinds_of;
+use image_admission_module_host::answers::live::Live;
+use image_admission_settings::ReportSource;
+use image_admission_untrusted::time::Timestamp;
+use kube::Client;
+use kube::core::DynamicObject;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+/// How often the companion is asked what is due.
+const TICK: Duration = Duration::from_millis(200);
+/// How often the policy is looked at.
+const POLICY: Duration = Duration::from_secs(60);
+/// What waits between the watches and the companion. More waits at the API server.
+const WAITING: usize = 256;
+/// The longest that a write to the cluster may take.
+const WRITE: Duration = Duration::from_secs(10);
+
+/// What watches and tasks say.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// What the watch of this number has seen.
+    Seen(usize, Seen),
+    /// What came of an action.
+    Observation(Box<Observation>),
+    /// The policy, as it is now.
+    Policy(Box<Result<Policy, String>>),
+}
+
+/// The companion at work.
+pub(crate) struct Work {
+    client: Client,
+    settings: CompanionSettings,
+    policy: Arc<Policy>,
+    companion: Companion,
+    watched: Arc<Watched>,
+    subjects: Vec<Subject>,
+    /// The watches that have listed everything, and haven't failed since.
+    in_sync: BTreeSet<usize>,
+    /// By identity, the reports that go by themselves: when they should be made anew.
+    mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
+    /// The labels of namespaces.
+    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    /// By the kind, how often its watch failed.
+    failures: BTreeMap<String, u64>,
+    events: Arc<Events>,
+    identity: String,
+    tasks: JoinSet<()>,
+    heard: Sender<Heard>,
+}
+
+impl Work {
+    /// Works until the policy changes. Dropping the future ends everything that it began.
+    pub(crate) async fn run(
+        client: Client,
+        options: &Options,
+        policy: Policy,
+        registries: Arc<Live>,
+        status: &tokio::sync::watch::Sender<Status>,
+    ) {
+        let (heard, mut hears) = mpsc::channel(WAITING);
+        let subjects = subjects(&policy);
+        let mut tasks = JoinSet::new();
+        for (number, subject) in subjects.iter().enumerate() {
+            tasks.spawn(watch(client.clone(), number, subject.clone(), heard.clone()));
+        }
+        let mut work = Self {
+            companion: Companion::new(options.settings.clone(), policy.scanner.clone(), now()),
+            watched: Arc::new(Watched::new(registries)),
+            in_sync: BTreeSet::new(),
+            mortal: BTreeMap::new(),
+            namespaces: BTreeMap::new(),
+            policy: Arc::new(policy),
+            client,
+            settings: options.settings.clone(),
+            failures: subjects.iter().map(|subject| (subject.resource.plural.clone(), 0)).collect(),
+            events: Arc::default(),
+            identity: options.identity.clone(),
+            subjects,
+            tasks,
+            heard,
+        };
+        work.until_the_policy_changes(&mut hears, status).await;
+    }
+
+    async fn until_the_policy_changes(
+        &mut self,
+        hears: &mut Receiver<Heard>,
+        status: &tokio::sync::watch::Sender<Status>,
+    ) {
+        let (mut tick, mut policy) = (interval(TICK), interval(POLICY));
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                Some(heard) = hears.recv() => {
+                    if !self.hear(heard) {
+                        return;
+                    }
+                }
+                _ = tick.tick() => {
+                    self.act(now());
+                    let _ = status.send(self.status(now()));
+                }
+                _ = policy.tick() => self.look_at_policy(),
+            }
+        }
+    }
+
+    /// Takes in what was said. Returns whether the policy is the same.
+    fn hear(&mut self, heard: Heard) -> bool {
+        match heard {
+            Heard::Seen(number, seen) => self.see(number, seen, now()),
+            Heard::Observation(observation) => self.companion.observe(*observation, now()),
+            Heard::Policy(read) => match *read {
+                Ok(policy) => return policy.written == self.policy.written,
+                // The last good one holds.
+                Err(why) => warn(&why),
+            },
+        }
+        true
+    }
+
+    fn see(&mut self, number: usize, seen: Seen, now: Timestamp) {
+        let Some(subject) = self.subjects.get(number).cloned() else { return };
+        match seen {
+            Seen::Applied(object) => self.set(&subject, *object, now),
+            Seen::Deleted(object) => self.unset(&subject, &object, now),
+            Seen::Listed(uids) => {
+                self.in_sync.insert(number);
+                match subject.purpose {
+                    Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
+                    Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
+                    Purpose::Reports => self.watched.retain(&subject, &uids),
+                    Purpose::Namespaces => {}
+                }
+            }
+            Seen::Failed(why) => {
+                self.in_sync.remove(&number);
+                *self.failures.entry(subject.resource.plural.clone()).or_default() += 1;
+                warn(&format!("the watch of {} failed, and begins anew: {why}", subject.resource.plural));
+            }
+        }
+    }
+
+    fn set(&mut self, subject: &Subject, object: DynamicObject, now: Timestamp) {
+        match subject.purpose {
+            Purpose::Workloads(kind) => {
+                let Some(uid) = object.metadata.uid.clone() else { return };
+                let workload = Workload::read(kind, &json(object));
+                self.companion.observe(Observation::Workload { uid, workload }, now);
+            }
+            Purpose::Requests => {
+                if let Some(request) = self.policy.scanner.read_request(&json(object)) {
+                    self.companion.observe(Observation::Request(request), now);
+                }
+            }
+            Purpose::Reports => {
+                if let Some(due) = outlived(&object) {
+                    self.mortal.insert(object.metadata.uid.clone().unwrap_or_default(), (due, object.clone()));
+                }
+                self.watched.put(object.clone());
+                self.touch(object, now);
+            }
+            Purpose::Namespaces => {
+                let (name, labels) =
+                    (object.metadata.name.unwrap_or_default(), object.metadata.labels.unwrap_or_default());
+                let is_left_out = self.policy.leaves_out(&name, Some(&labels));
+                self.namespaces.insert(name.clone(), labels);
+                self.companion.observe(Observation::Namespace { name, is_left_out }, now);
+            }
+        }
+    }
+
+    fn unset(&mut self, subject: &Subject, object: &DynamicObject, now: Timestamp) {
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        match subject.purpose {
+            Purpose::Workloads(_) => self.companion.observe(Observation::Workload { uid, workload: None }, now),
+            Purpose::Requests => {
+                if let Some(request) = self.policy.scanner.read_request(&json(object.clone())) {
+                    self.companion.observe(Observation::RequestGone(request), now);
+                }
+            }
+            Purpose::Reports => {
+                self.mortal.remove(&uid);
+                self.watched.remove(object);
+                self.touch(object.clone(), now);
+            }
+            Purpose::Namespaces => {
+                self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
+            }
+        }
+    }
+
+    /// Something happened to a report: what it is about is judged anew.
+    fn touch(&mut self, report: DynamicObject, now: Timestamp) {
+        if let Some((id, attempt)) = self.policy.scanner.scan_of_report(&json(report)) {
+            self.companion.observe(Observation::Report(id, attempt), now);
+        }
+    }
+
+    /// Does what is due, once everything was seen: what isn't known looks like what isn't there.
+    fn act(&mut self, now: Timestamp) {
+        while self.tasks.try_join_next().is_some() {}
+        if self.in_sync.len() < self.subjects.len() {
+            return;
+        }
+        let dying = self.mortal.iter().filter(|(_, (due, _))| *due <= now).map(|(uid, _)| uid.clone());
+        for uid in dying.collect::<Vec<_>>() {
+            if let Some((_, report)) = self.mortal.remove(&uid) {
+                self.watched.remove(&report);
+                self.touch(report, now);
+            }
+        }
+        for action in self.companion.due(now) {
+            self.start(action, now);
+        }
+    }
+
+    fn start(&mut self, action: Action, now: Timestamp) {
+        let (client, heard) = (self.client.clone(), self.heard.clone());
+        match action {
+            Action::Judge(image) => {
+                let (policy, watched) = (Arc::clone(&self.policy), Arc::clone(&self.watched));
+                self.tasks.spawn_blocking(move || {
+                    let judgement = judge(&image, &policy, &watched, now);
+                    // Nobody listens any more when the work has ended.
+                    let _ = heard.blocking_send(Heard::Observation(Box::new(Observation::Judged(image, judgement))));
+                });
+            }
+            Action::Ask { id, attempt, objects } => {
+                self.tasks.spawn(async move {
+                    let created = tokio::time::timeout(WRITE, act::create(&client, &objects)).await;
+                    let result = created.unwrap_or(Err(ScanFailure::Outage));
+                    let asked = Observation::Asked { id, attempt, result };
+                    let _ = heard.send(Heard::Observation(Box::new(asked))).await;
+                });
+            }
+            Action::Withdraw(request) => {
+                let policy = Arc::clone(&self.policy);
+                self.write(
+                    "withdraw a request",
+                    async move { act::withdraw(&client, &policy.scanner, &request).await },
+                );
+            }
+            Action::Wake(workload) => {
+                self.write("wake a controller", async move { act::wake(&client, &workload, now).await })
+            }
+            Action::Tell { workload, image, happened } => {
+                let (events, identity) = (Arc::clone(&self.events), self.identity.clone());
+                self.write("write an Event", async move {
+                    let event = Event { workload: &workload, image: &image, happened: &happened };
+                    events.tell(&client, &event, &identity, now).await
+                });
+            }
+        }
+    }
+
+    /// Writes to the cluster. What fails is said, and done again by whoever still finds it to do.
+    fn write(&mut self, what: &'static str, writing: impl Future<Output = Result<(), kube::Error>> + Send + 'static) {
+        self.tasks.spawn(async move {
+            match tokio::time::timeout(WRITE, writing).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => warn(&format!("cannot {what}: {error}")),
+                Err(_) => warn(&format!("cannot {what}: no answer from the API server")),
+            }
+        });
+    }
+
+    fn status(&self, now: Timestamp) -> Status {
+        let missing = (0..self.subjects.len()).find(|number| !self.in_sync.contains(number));
+        let missing = missing.and_then(|number| self.subjects.get(number));
+        let metrics = Metrics { leader: true, watch_failures: self.failures.clone(), ..self.companion.metrics(now) };
+        let remark = missing.map(|subject| format!("the {} aren't listed yet", subject.resource.plural));
+        Status { beat: Instant::now(), ready: missing.is_none(), remark: remark.unwrap_or_default(), metrics }
+    }
+
+    fn look_at_policy(&mut self) {
+        let (client, settings, heard) = (self.client.clone(), self.settings.clone(), self.heard.clone());
+        self.tasks.spawn(async move {
+            let reading = tokio::time::timeout(WRITE, Policy::read(&client, &settings)).await;
+            let read =
+                reading.unwrap_or_else(|_| Err("the policy can't be read: no answer from the API server".to_owned()));
+            let _ = heard.send(Heard::Policy(Box::new(read))).await;
+        });
+    }
+}
+
+/// Everything that is watched.
+fn subjects(policy: &Policy) -> Vec<Subject> {
+    let mut subjects = vec![Subject::new(Purpose::Namespaces, "v1", "Namespace", None)];
+    subjects.extend(WorkloadKind::ALL.map(Subject::workloads));
+    let scanner = &policy.scanner;
+    let kind = scanner.request_kind();
+    subjects.push(Subject::new(Purpose::Requests, kind.api_version, kind.kind, Some(scanner.namespace())));
+    for source in &policy.settings.reports.sources {
+        let namespaces = match source {
+            ReportSource::SbomScanner(scanner) => &scanner.namespaces.named,
+            ReportSource::TrivyOperator(operator) => &operator.namespaces.named,
+            ReportSource::Registry(_)
+            | ReportSource::Attestation(_)
+            | ReportSource::Kubescape(_)
+            | ReportSource::Custom(_) => continue,
+        };
+        for (api_version, kind) in kinds_of(source) {
+            let of = |namespace: &String| Subject::new(Purpose::Reports, api_version, kind, Some(namespace));
+            subjects.extend(namespaces.iter().map(of));
+        }
+    }
+    subjects
+}
+
+fn json(object: DynamicObject) -> Value {
+    // What came as JSON is JSON.
+    serde_json::to_value(object).unwrap_or_default()
+}
+
+fn warn(message: &str) {
+    write(&line(LogLevel::Warning, message));
+}

@@ -1,0 +1,9 @@
+//! Tests of the companion's I/O on loopback, in one binary.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod http;
+mod lease;
+#[cfg(unix)]
+mod shutdown;
+mod support;

@@ -1,0 +1,755 @@
+//! What is known, and what is to be done: the one thing here that changes.
+//!
+//! Observations come in, actions come out, and the time is an argument. Nothing is remembered that the cluster doesn't say again after a
+//! restart, except for how often a scan has failed.
+
+use crate::backoff::{spread, wait};
+use crate::budget::Budget;
+use crate::event::Happened;
+use crate::metrics::Metrics;
+use crate::scan::{ScanId, Target};
+use crate::scan_failure::ScanFailure;
+use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
+use crate::settings::{CompanionSettings, Retry, Seconds};
+use crate::workload::{Workload, WorkloadReference};
+use image_admission_image::ImageReference;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_untrusted::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How many images are judged at once.
+const JUDGED_AT_ONCE: usize = 4;
+/// How long after its last judgement an image is judged again, if nothing happens: reports may go without a word.
+const JUDGED_AGAIN: i64 = 3_600;
+/// The same for an image whose scan is under way.
+const JUDGED_AGAIN_SOON: i64 = 60;
+/// How long a request stays after its report is there. trivy-operator writes other reports after it, and the garbage collector must
+/// know all of them before their owner goes.
+const SETTLES: i64 = 30;
+/// How long after the end of a scan its report may come.
+const REPORT_COMES: i64 = 60;
+/// The waits after a look-up that failed.
+const LOOK_UP: Retry = Retry { first: Seconds(2), most: Seconds(600) };
+/// How long a request may take to appear after it was created, and to go after it was withdrawn.
+const APPEARS: i64 = 60;
+/// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
+const WAKES: [i64; 3] = [1, 4, 10];
+/// Due when something happens.
+const NEVER: Timestamp = Timestamp(i64::MAX);
+/// The most Events of one minute.
+const TOLD_PER_MINUTE: usize = 60;
+/// The most workloads of one image that are told, or woken, of one scan.
+const TOLD_OF_ONE: usize = 20;
+
+/// An image as a workload of a namespace spells it: settings may judge it differently in another namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NamedImage {
+    /// The namespace.
+    pub namespace: String,
+    /// The string in the workload.
+    pub image: String,
+}
+
+/// Something that was seen.
+#[derive(Debug, Clone)]
+pub enum Observation {
+    /// A workload as it is now; none: it runs nothing, or is gone.
+    Workload {
+        /// Its identity.
+        uid: String,
+        /// What it is.
+        workload: Option<Workload>,
+    },
+    /// All workloads of a kind, by their identities: others of this kind are gone.
+    Workloads(WorkloadKind, BTreeSet<String>),
+    /// Whether the policy leaves out a namespace.
+    Namespace {
+        /// Its name.
+        name: String,
+        /// Whether it does.
+        is_left_out: bool,
+    },
+    /// What the engine says of an image.
+    Judged(NamedImage, Judgement),
+    /// A request of ours as it is now.
+    Request(Request),
+    /// All requests of ours, by their identities: others are gone.
+    Requests(BTreeSet<String>),
+    /// A request of ours is gone.
+    RequestGone(Request),
+    /// A report that came from a request of ours has come, has changed, or is gone.
+    Report(ScanId, u32),
+    /// A request of ours was created, or wasn't.
+    Asked {
+        /// The scan.
+        id: ScanId,
+        /// The attempt.
+        attempt: u32,
+        /// Why it wasn't.
+        result: Result<(), ScanFailure>,
+    },
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Ask the engine what is known of an image, and observe [`Observation::Judged`].
+    Judge(NamedImage),
+    /// Create these objects in turn, and observe [`Observation::Asked`].
+    Ask {
+        /// The scan.
+        id: ScanId,
+        /// The attempt.
+        attempt: u32,
+        /// The objects.
+        objects: Vec<NewObject>,
+    },
+    /// Delete this request, and leave what depends on it.
+    Withdraw(Request),
+    /// Write an Event about a workload.
+    Tell {
+        /// The workload.
+        workload: WorkloadReference,
+        /// The image, as it spells it.
+        image: String,
+        /// What happened.
+        happened: Happened,
+    },
+    /// Make a controller that waits try again now.
+    Wake(WorkloadReference),
+}
+
+/// The state of everything.
+#[derive(Debug)]
+pub struct Companion {
+    settings: CompanionSettings,
+    scanner: Scanner,
+    started: Timestamp,
+    workloads: BTreeMap<String, Workload>,
+    /// Namespaces that the policy leaves out.
+    left_out: BTreeSet<String>,
+    images: BTreeMap<NamedImage, Image>,
+    scans: BTreeMap<ScanId, Scan>,
+    /// By the host of a registry.
+    registries: BTreeMap<String, Registry>,
+    asks: Budget,
+    tells: Budget,
+    /// For each namespace, the turn in which a scan of it was last asked for.
+    served: BTreeMap<String, u64>,
+    /// Controllers that are to try again, by their identities: when, and how often they were made to.
+    wakes: BTreeMap<String, (Timestamp, usize)>,
+    judging: usize,
+    actions: Vec<Action>,
+    counted: Metrics,
+}
+
+/// An image that is looked after.
+#[derive(Debug)]
+struct Image {
+    users: BTreeSet<String>,
+    due: Timestamp,
+    is_being_judged: bool,
+    was_judged: bool,
+    failures: u32,
+    impossible: Option<ScanFailure>,
+    /// Its scans, and whether each is there.
+    scans: BTreeMap<ScanId, Presence>,
+}
+
+/// A scan that somebody needs, or that was asked for.
+#[derive(Debug, Default)]
+struct Scan {
+    target: Option<Target>,
+    /// The images that have it among their scans.
+    users: BTreeSet<NamedImage>,
+    /// Those of them without a report.
+    lacking: BTreeSet<NamedImage>,
+    /// Since when it is lacking.
+    since: Option<Timestamp>,
+    /// Whether its report was there when it was last looked for: then the scanner is done, whatever becomes of the request.
+    is_reported: bool,
+    /// Since when nobody lacks it.
+    idle_since: Option<Timestamp>,
+    /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
+    asking: Option<(u32, Timestamp)>,
+    /// Our objects, by attempt.
+    requests: BTreeMap<u32, KnownRequest>,
+    /// The highest attempt that anything in the cluster has.
+    attempts: u32,
+    failures: u32,
+    until: Option<Timestamp>,
+}
+
+/// One of our objects.
+#[derive(Debug)]
+struct KnownRequest {
+    request: Request,
+    /// When its end was seen.
+    ended: Option<Timestamp>,
+    /// Whether nothing more is expected of it.
+    is_done: bool,
+    /// When it was withdrawn.
+    withdrawn: Option<Timestamp>,
+}
+
+/// A registry.
+#[derive(Debug)]
+struct Registry {
+    budget: Budget,
+    failures: u32,
+    until: Option<Timestamp>,
+}
+
+impl Companion {
+    /// A companion that has seen nothing yet.
+    #[must_use]
+    pub fn new(settings: CompanionSettings, scanner: Scanner, now: Timestamp) -> Self {
+        Self {
+            asks: Budget::new(settings.scans.per_minute),
+            tells: Budget::new(TOLD_PER_MINUTE),
+            settings,
+            scanner,
+            started: now,
+            workloads: BTreeMap::new(),
+            left_out: BTreeSet::new(),
+            images: BTreeMap::new(),
+            scans: BTreeMap::new(),
+            registries: BTreeMap::new(),
+            served: BTreeMap::new(),
+            wakes: BTreeMap::new(),
+            judging: 0,
+            actions: Vec::new(),
+            counted: Metrics::default(),
+        }
+    }
+
+    /// Takes something in.
+    pub fn observe(&mut self, observation: Observation, now: Timestamp) {
+        match observation {
+            Observation::Workload { uid, workload } => self.set_workload(uid, workload, now),
+            Observation::Workloads(kind, uids) => {
+                let is_gone =
+                    |workload: &Workload| workload.reference.kind == kind && !uids.contains(&workload.reference.uid);
+                let gone: Vec<String> =
+                    self.workloads.iter().filter(|(_, of)| is_gone(of)).map(|(uid, _)| uid.clone()).collect();
+                for uid in gone {
+                    self.set_workload(uid, None, now);
+                }
+            }
+            Observation::Namespace { name, is_left_out } => self.set_namespace(name, is_left_out, now),
+            Observation::Judged(image, judgement) => self.judged(&image, judgement, now),
+            Observation::Request(request) => self.see(request, now),
+            Observation::Requests(uids) => {
+                for scan in self.scans.values_mut() {
+                    scan.requests.retain(|_, known| uids.contains(&known.request.uid));
+                }
+            }
+            Observation::RequestGone(request) => {
+                if let Some(scan) = self.scans.get_mut(&request.id) {
+                    scan.requests.retain(|_, known| known.request.uid != request.uid);
+                }
+            }
+            Observation::Report(id, attempt) => {
+                let scan = self.scans.entry(id).or_default();
+                scan.attempts = scan.attempts.max(attempt);
+                let users = scan.users.clone();
+                self.judge_now(&users, now);
+            }
+            Observation::Asked { id, attempt, result } => self.asked(&id, attempt, result, now),
+        }
+    }
+
+    /// What is to be done now. Call it after observations, and each second.
+    pub fn due(&mut self, now: Timestamp) -> Vec<Action> {
+        self.end_requests(now);
+        self.ask(now);
+        self.judge(now);
+        self.wake(now);
+        self.forget();
+        std::mem::take(&mut self.actions)
+    }
+
+    /// How many there are of what.
+    #[must_use]
+    pub fn metrics(&self, now: Timestamp) -> Metrics {
+        let wanted: Vec<&Scan> = self.scans.values().filter(|scan| !scan.lacking.is_empty()).collect();
+        let under_way = wanted.iter().filter(|scan| scan.is_under_way()).count();
+        let failed =
+            wanted.iter().filter(|scan| !scan.is_under_way() && scan.until.is_some_and(|until| until > now)).count();
+        let oldest = wanted.iter().filter_map(|scan| scan.since).map(|since| now.0 - since.0).max().unwrap_or(0);
+        Metrics {
+            images: count(self.images.len()),
+            images_waiting: count(self.images.values().filter(|image| image.lacks()).count()),
+            scans_waiting: count(wanted.len() - under_way - failed),
+            scans_asked: count(under_way),
+            scans_failed: count(failed),
+            oldest_wait: Duration::from_secs(u64::try_from(oldest).unwrap_or(0)),
+            ..self.counted.clone()
+        }
+    }
+
+    fn set_namespace(&mut self, name: String, is_left_out: bool, now: Timestamp) {
+        if self.left_out.contains(&name) == is_left_out {
+            return;
+        }
+        let there: Vec<(String, Workload)> = self
+            .workloads
+            .iter()
+            .filter(|(_, of)| of.reference.namespace == name)
+            .map(|(u, w)| (u.clone(), w.clone()))
+            .collect();
+        for (uid, _) in &there {
+            self.set_workload(uid.clone(), None, now);
+        }
+        if is_left_out {
+            self.left_out.insert(name);
+        } else {
+            self.left_out.remove(&name);
+        }
+        for (uid, workload) in there {
+            self.set_workload(uid, Some(workload), now);
+        }
+    }
+
+    /// The images of a workload that are looked after.
+    fn images_of(&self, workload: &Workload) -> BTreeSet<NamedImage> {
+        let namespace = &workload.reference.namespace;
+        let named = |image: &String| NamedImage { namespace: namespace.clone(), image: image.clone() };
+        let images = workload.images.iter().filter(|_| !self.left_out.contains(namespace));
+        images.map(named).collect()
+    }
+
+    fn set_workload(&mut self, uid: String, workload: Option<Workload>, now: Timestamp) {
+        let before = self.workloads.remove(&uid).map(|before| self.images_of(&before)).unwrap_or_default();
+        let after = workload.as_ref().map(|after| self.images_of(after)).unwrap_or_default();
+        for image in before.difference(&after) {
+            self.unuse(image, &uid);
+        }
+        for image in after.difference(&before) {
+            if !self.images.contains_key(image) && self.images.len() >= self.settings.images {
+                self.counted.left_out += 1;
+                continue;
+            }
+            self.images.entry(image.clone()).or_insert_with(|| Image::new(now)).users.insert(uid.clone());
+        }
+        if let Some(workload) = workload {
+            self.workloads.insert(uid, workload);
+        }
+    }
+
+    fn unuse(&mut self, image: &NamedImage, uid: &str) {
+        let Some(known) = self.images.get_mut(image) else { return };
+        known.users.remove(uid);
+        if known.users.is_empty() {
+            let ids: Vec<ScanId> = known.scans.keys().cloned().collect();
+            self.images.remove(image);
+            for id in ids {
+                self.release(&id, image);
+            }
+        }
+    }
+
+    /// An image doesn't need a scan any more.
+    fn release(&mut self, id: &ScanId, image: &NamedImage) {
+        if let Some(scan) = self.scans.get_mut(id) {
+            scan.users.remove(image);
+            scan.lacking.remove(image);
+        }
+    }
+
+    fn judged(&mut self, named: &NamedImage, judgement: Judgement, now: Timestamp) {
+        self.judging = self.judging.saturating_sub(1);
+        // It may be gone in the meantime.
+        let Some(image) = self.images.get_mut(named) else { return };
+        image.is_being_judged = false;
+        if let Judgement::Failed { down } = judgement {
+            image.failures += 1;
+            self.counted.registry_failures += 1;
+            image.due = after(now, wait(LOOK_UP, image.failures, &named.image));
+            if let Some(host) = down {
+                self.registry(&host).fail(&host, now);
+            }
+            return;
+        }
+        let was_told = image.impossible;
+        let is_first = !std::mem::replace(&mut image.was_judged, true);
+        image.failures = 0;
+        image.impossible = None;
+        let (scans, told) = match judgement {
+            Judgement::NotAsked | Judgement::Failed { .. } => (Vec::new(), None),
+            Judgement::Impossible(why) => {
+                image.impossible = Some(why);
+                (Vec::new(), (was_told != Some(why)).then_some(Happened::ScanFailed(why)))
+            }
+            Judgement::Known(scans) => (scans, None),
+        };
+        let before = std::mem::replace(
+            &mut image.scans,
+            scans.iter().map(|(id, _, presence)| (id.clone(), *presence)).collect(),
+        );
+        let lacks = image.lacks();
+        let again = if lacks { JUDGED_AGAIN_SOON } else { JUDGED_AGAIN };
+        if image.due == NEVER {
+            image.due = after(now, again + spread(&named.image, again / 5));
+        }
+        if let Ok(reference) = ImageReference::parse(&named.image) {
+            self.succeed(reference.host(), now);
+        }
+        for id in before.keys().filter(|id| !scans.iter().any(|(own, _, _)| own == *id)) {
+            self.release(id, named);
+        }
+        let mut is_news = false;
+        for (id, target, presence) in scans {
+            is_news |= self.set_presence(id, target, presence, named, now);
+        }
+        if let Some(told) = told {
+            self.tell(named, &told, now);
+        }
+        if is_news {
+            self.tell(named, &Happened::ImageScanned, now);
+        }
+        if (is_news || is_first) && !lacks && self.settings.wake {
+            self.wake_users(named, now);
+        }
+    }
+
+    /// Notes whether a scan is there. Returns whether it has come since it was last looked for.
+    fn set_presence(
+        &mut self,
+        id: ScanId,
+        target: Target,
+        presence: Presence,
+        image: &NamedImage,
+        now: Timestamp,
+    ) -> bool {
+        let scan = self.scans.entry(id).or_default();
+        scan.target = Some(target);
+        scan.users.insert(image.clone());
+        scan.is_reported = presence == Presence::Reported;
+        if presence != Presence::Reported {
+            scan.lacking.insert(image.clone());
+            scan.idle_since = None;
+            scan.since.get_or_insert(now);
+            return false;
+        }
+        let is_news = scan.lacking.remove(image);
+        if scan.lacking.is_empty() && scan.since.take().is_some() {
+            scan.failures = 0;
+            scan.until = None;
+            self.counted.reported += 1;
+            // Others with this scan find it now.
+            let others: BTreeSet<NamedImage> = scan.users.iter().filter(|user| *user != image).cloned().collect();
+            self.judge_now(&others, now);
+        } else if is_news {
+            let others = scan.lacking.clone();
+            self.judge_now(&others, now);
+        }
+        is_news
+    }
+
+    fn judge_now(&mut self, images: &BTreeSet<NamedImage>, now: Timestamp) {
+        for image in images {
+            if let Some(image) = self.images.get_mut(image) {
+                image.due = now;
+            }
+        }
+    }
+
+    fn see(&mut self, request: Request, now: Timestamp) {
+        let scan = self.scans.entry(request.id.clone()).or_default();
+        scan.attempts = scan.attempts.max(request.attempt);
+        if scan.asking.is_some_and(|(attempt, _)| attempt == request.attempt) {
+            scan.asking = None;
+        }
+        let (id, attempt, end) = (request.id.clone(), request.attempt, request.end);
+        // One that ended before anything was seen of it says nothing of what is lacking now.
+        let is_new = !scan.requests.contains_key(&attempt);
+        let is_old = is_new && request.end.is_some() && request.created < self.started;
+        let new = || KnownRequest { request: request.clone(), ended: None, is_done: is_old, withdrawn: None };
+        let known = scan.requests.entry(attempt).or_insert_with(new);
+        known.request = request;
+        let has_just_ended = end.is_some() && known.ended.is_none() && !known.is_done;
+        if !has_just_ended {
+            return;
+        }
+        known.ended = Some(now);
+        let users = scan.users.clone();
+        match end {
+            Some(End::Failed(reason)) => {
+                known.is_done = true;
+                self.fail(&id, reason, now);
+            }
+            Some(End::Complete) | None => self.judge_now(&users, now),
+        }
+    }
+
+    fn asked(&mut self, id: &ScanId, attempt: u32, result: Result<(), ScanFailure>, now: Timestamp) {
+        let Some(scan) = self.scans.get_mut(id) else { return };
+        let is_seen = scan.asking.is_none_or(|(asked, _)| asked != attempt);
+        if let Err(refusal) = result
+            && !is_seen
+        {
+            scan.asking = None;
+            self.fail(id, refusal, now);
+        }
+    }
+
+    fn fail(&mut self, id: &ScanId, failure: ScanFailure, now: Timestamp) {
+        let retry = self.settings.scans.retry;
+        let Some(scan) = self.scans.get_mut(id) else { return };
+        if scan.lacking.is_empty() {
+            return;
+        }
+        scan.failures += 1;
+        let wait = wait(retry, scan.failures, &id.to_string());
+        scan.until = Some(after(now, wait));
+        let lacking = scan.lacking.clone();
+        *self.counted.failed.entry(failure).or_default() += 1;
+        for image in lacking.iter().take(TOLD_OF_ONE) {
+            self.tell(image, &Happened::ScanFailed(failure), now);
+        }
+    }
+
+    /// Tells those who look at the workloads of an image.
+    fn tell(&mut self, named: &NamedImage, happened: &Happened, now: Timestamp) {
+        let Some(image) = self.images.get(named) else { return };
+        let workloads = image.users.iter().filter_map(|uid| self.workloads.get(uid)).filter(|of| !of.is_owned);
+        for workload in workloads.take(TOLD_OF_ONE) {
+            if !self.tells.spend(now) {
+                return;
+            }
+            let (workload, image) = (workload.reference.clone(), named.image.clone());
+            self.actions.push(Action::Tell { workload, image, happened: happened.clone() });
+        }
+    }
+
+    /// Makes the controllers try again soon that use this image.
+    fn wake_users(&mut self, named: &NamedImage, now: Timestamp) {
+        let Some(image) = self.images.get(named) else { return };
+        let users = image.users.iter().filter_map(|uid| self.workloads.get(uid)).filter(|of| of.lacks_pods);
+        let [first, ..] = WAKES;
+        let woken = users.take(TOLD_OF_ONE).map(|of| (of.reference.uid.clone(), (after(now, first), 0)));
+        self.wakes.extend(woken);
+    }
+
+    /// Makes controllers try again that still lack Pods, and none of whose images lacks a report.
+    fn wake(&mut self, now: Timestamp) {
+        let due: Vec<String> =
+            self.wakes.iter().filter(|(_, (due, _))| *due <= now).map(|(uid, _)| uid.clone()).collect();
+        for uid in due {
+            let Some((_, times)) = self.wakes.remove(&uid) else { continue };
+            let waits = |of: &&Workload| of.lacks_pods && of.images.iter().all(|image| !self.lacks(of, image));
+            let Some(workload) = self.workloads.get(&uid).filter(waits) else { continue };
+            self.actions.push(Action::Wake(workload.reference.clone()));
+            if let Some(wait) = WAKES.get(times + 1) {
+                self.wakes.insert(uid, (after(now, *wait), times + 1));
+            }
+        }
+    }
+
+    fn lacks(&self, workload: &Workload, image: &str) -> bool {
+        let named = NamedImage { namespace: workload.reference.namespace.clone(), image: image.to_owned() };
+        self.images.get(&named).is_some_and(Image::lacks)
+    }
+
+    /// Ends requests that took too long, and takes away those that nobody waits for.
+    fn end_requests(&mut self, now: Timestamp) {
+        let is_settled = self.is_settled(now);
+        let deadline = self.settings.scans.deadline.0;
+        let takes_away = self.scanner.takes_requests_away();
+        let mut failed = Vec::new();
+        for (id, scan) in &mut self.scans {
+            let is_wanted = !scan.lacking.is_empty();
+            if !is_wanted {
+                scan.idle_since.get_or_insert(now);
+            }
+            let is_idle = is_settled && scan.idle_since.is_some_and(|since| now.0 - since.0 >= SETTLES);
+            scan.asking = scan.asking.filter(|(_, since)| now.0 - since.0 < APPEARS);
+            for known in scan.requests.values_mut() {
+                let has_ended = known.request.end.is_some();
+                if !known.is_done {
+                    let is_late = !has_ended && now.0 - known.request.created.0 >= deadline;
+                    let is_missing = known.ended.is_some_and(|ended| now.0 - ended.0 >= REPORT_COMES);
+                    if is_wanted && (is_late || is_missing) {
+                        failed.push((id.clone(), if is_late { ScanFailure::Deadline } else { ScanFailure::NoReport }));
+                    }
+                    known.is_done = is_late || (is_wanted && is_missing) || (is_idle && (takes_away || has_ended));
+                }
+                // Until the watch says that it is gone.
+                let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
+                if known.is_done && (takes_away || !has_ended) && !is_going {
+                    known.withdrawn = Some(now);
+                    self.actions.push(Action::Withdraw(known.request.clone()));
+                }
+            }
+        }
+        for (id, failure) in failed {
+            self.fail(&id, failure, now);
+        }
+    }
+
+    /// Whether each image was judged, so that what nobody lacks is known. An image that can't be looked up keeps nothing for long.
+    fn is_settled(&self, now: Timestamp) -> bool {
+        now.0 - self.started.0 >= LOOK_UP.most.0 || self.images.values().all(|image| image.was_judged)
+    }
+
+    /// Asks for scans whose turn it is.
+    fn ask(&mut self, now: Timestamp) {
+        let is_awaited = |scan: &&Scan| scan.is_under_way() && !scan.is_reported;
+        let mut under_way = self.scans.values().filter(is_awaited).count();
+        while under_way < self.settings.scans.at_once {
+            let Some((id, namespace)) = self.next(now) else { return };
+            if !self.asks.spend(now) {
+                return;
+            }
+            let turn = self.served.values().max().map_or(0, |last| last + 1);
+            self.served.insert(namespace, turn);
+            let Some(scan) = self.scans.get_mut(&id) else { return };
+            let Some(target) = &scan.target else { return };
+            scan.attempts += 1;
+            scan.asking = Some((scan.attempts, now));
+            let objects = self.scanner.request(&id, target, scan.attempts);
+            let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
+            let name = objects.last().map(NewObject::shown).unwrap_or_default();
+            let attempt = scan.attempts;
+            self.counted.requested += 1;
+            under_way += 1;
+            self.actions.push(Action::Ask { id, attempt, objects });
+            for image in lacking {
+                self.tell(&image, &Happened::ScanRequested(name.clone()), now);
+            }
+        }
+    }
+
+    /// The scan whose turn it is: of the namespace that was served the longest ago, the one that has waited longest.
+    fn next(&self, now: Timestamp) -> Option<(ScanId, String)> {
+        let mut first: Option<(Option<u64>, Timestamp, &ScanId, &String)> = None;
+        for (id, scan) in &self.scans {
+            let Some(since) = scan.since.filter(|_| scan.is_to_be_asked(now)) else { continue };
+            let is_missing = |image: &&NamedImage| {
+                self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
+            };
+            for image in scan.lacking.iter().filter(is_missing) {
+                let candidate = (self.served.get(&image.namespace).copied(), since, id, &image.namespace);
+                if first.is_none_or(|first| candidate < first) {
+                    first = Some(candidate);
+                }
+            }
+        }
+        first.map(|(_, _, id, namespace)| (id.clone(), namespace.clone()))
+    }
+
+    /// Judges images that are due.
+    fn judge(&mut self, now: Timestamp) {
+        if self.judging >= JUDGED_AT_ONCE {
+            return;
+        }
+        let mut due: Vec<(Timestamp, NamedImage)> = self
+            .images
+            .iter()
+            .filter(|(_, image)| image.due <= now && !image.is_being_judged)
+            .map(|(named, image)| (image.due, named.clone()))
+            .collect();
+        due.sort();
+        for (_, named) in due {
+            if self.judging >= JUDGED_AT_ONCE {
+                return;
+            }
+            let host = ImageReference::parse(&named.image).ok().map(|reference| reference.host().to_owned());
+            if host.is_some_and(|host| !self.registry(&host).may_ask(now)) {
+                continue;
+            }
+            if let Some(image) = self.images.get_mut(&named) {
+                image.is_being_judged = true;
+                // What happens from now on may not be in the answer, and makes it due again.
+                image.due = NEVER;
+                self.judging += 1;
+                self.actions.push(Action::Judge(named));
+            }
+        }
+    }
+
+    fn registry(&mut self, host: &str) -> &mut Registry {
+        let per_minute = self.settings.registries.per_minute;
+        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None };
+        self.registries.entry(host.to_owned()).or_insert_with(new)
+    }
+
+    /// A registry answers. If it didn't before, what failed there is tried again.
+    fn succeed(&mut self, host: &str, now: Timestamp) {
+        let registry = self.registry(host);
+        if std::mem::take(&mut registry.failures) == 0 {
+            return;
+        }
+        registry.until = None;
+        for (named, image) in &mut self.images {
+            let is_there = || ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host);
+            if image.failures > 0 && is_there() {
+                image.due = after(now, spread(&named.image, LOOK_UP.first.0));
+            }
+        }
+    }
+
+    /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
+    fn forget(&mut self) {
+        self.scans.retain(|_, scan| !scan.users.is_empty() || !scan.requests.is_empty() || scan.asking.is_some());
+        if self.registries.len() > self.images.len() {
+            let is_of = |named: &NamedImage, host: &str| {
+                ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host)
+            };
+            let images = &self.images;
+            self.registries.retain(|host, _| images.keys().any(|named| is_of(named, host)));
+        }
+    }
+}
+
+impl Image {
+    fn new(now: Timestamp) -> Self {
+        Self {
+            users: BTreeSet::new(),
+            due: now,
+            is_being_judged: false,
+            was_judged: false,
+            failures: 0,
+            impossible: None,
+            scans: BTreeMap::new(),
+        }
+    }
+
+    fn lacks(&self) -> bool {
+        self.impossible.is_some() || self.scans.values().any(|presence| *presence != Presence::Reported)
+    }
+}
+
+impl Scan {
+    fn is_under_way(&self) -> bool {
+        self.asking.is_some() || self.requests.values().any(|known| !known.is_done)
+    }
+
+    fn is_to_be_asked(&self, now: Timestamp) -> bool {
+        !self.is_under_way() && self.target.is_some() && self.until.is_none_or(|until| until <= now)
+    }
+}
+
+impl Registry {
+    fn fail(&mut self, host: &str, now: Timestamp) {
+        // Look-ups that were under way together fail together.
+        if self.until.is_none_or(|until| until <= now) {
+            self.failures += 1;
+            self.until = Some(after(now, wait(LOOK_UP, self.failures, host)));
+        }
+    }
+
+    fn may_ask(&mut self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+fn after(now: Timestamp, seconds: i64) -> Timestamp {
+    Timestamp(now.0.saturating_add(seconds))
+}

@@ -1,0 +1,34 @@
+//! The companion: it has images scanned that need a report, so that nobody has to ask for it.
+//!
+//! ```text
+//! workload (what runs) ── companion (what is known, what is to be done) ── scanner ── scan (names)
+//!                           │                                                │ (one file for each)
+//!                        settings, budget, backoff
+//!
+//! lease (who leads) · event, metrics, log (what is said, as text)
+//! ```
+//!
+//! It decides nothing of an admission, and nothing that it writes is believed: the policy reads the scanner's reports, whoever asked
+//! for them. It does no I/O: observations and the time come in, actions come out.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
+
+mod backoff;
+mod budget;
+mod companion;
+pub mod event;
+pub mod lease;
+pub mod log;
+pub mod metrics;
+mod scan;
+mod scan_failure;
+mod scanner;
+mod settings;
+mod workload;
+
+pub use companion::{Action, Companion, NamedImage, Observation};
+pub use scan::{ScanId, Target};
+pub use scan_failure::ScanFailure;
+pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, TrivyOperator};
+pub use settings::{CompanionSettings, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans};
+pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

@@ -1,0 +1,259 @@
+//! The scanner that is asked, and the objects of the cluster by which it is.
+
+mod sbomscanner;
+mod trivy_operator;
+
+use crate::scan::{ScanId, Target};
+use crate::scan_failure::ScanFailure;
+use crate::settings::CompanionSettings;
+use image_admission_image::ImageReference;
+use image_admission_judgement::reason::{ReportState, ScanReason, Unresolved};
+use image_admission_judgement::report::ScanReport;
+use image_admission_settings::{ReportSource, Settings};
+use image_admission_untrusted::time::Timestamp;
+use serde_json::Value;
+use std::fmt;
+
+pub use sbomscanner::SbomScanner;
+pub use trivy_operator::TrivyOperator;
+
+/// What an object of ours says it is about.
+pub(crate) const IMAGE: &str = "image-admission.kubewarden.io/image";
+
+/// The scanner that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scanner {
+    /// Aqua's trivy-operator, by suspended CronJobs.
+    TrivyOperator(TrivyOperator),
+    /// SBOMscanner, by a Registry for each tag and ScanJobs.
+    SbomScanner(SbomScanner),
+}
+
+/// A kind of the cluster, as its API spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// `v1`, or `group/version`.
+    pub api_version: &'static str,
+    /// `CronJob`
+    pub kind: &'static str,
+    /// `cronjobs`
+    pub plural: &'static str,
+}
+
+/// An object to create.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewObject {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace.
+    pub namespace: String,
+    /// All of it.
+    pub object: Value,
+    /// Whether it may be there already.
+    pub is_shared: bool,
+}
+
+/// What is known of the reports of one target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// There is a fresh report.
+    Reported,
+    /// The scanner is at work on one.
+    Pending,
+    /// There is none, or none that is fresh or can be read.
+    Missing,
+}
+
+/// What the policy's engine knows of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// No report decides about it.
+    NotAsked,
+    /// What its scans are, and whether each is there.
+    Known(Vec<(ScanId, Target, Presence)>),
+    /// This scanner can't be asked for it.
+    Impossible(ScanFailure),
+    /// It couldn't be looked up.
+    Failed {
+        /// The host of its registry, if that seems to be down.
+        down: Option<String>,
+    },
+}
+
+/// An object of ours by which a scan was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What is scanned.
+    pub id: ScanId,
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// The object's name.
+    pub name: String,
+    /// Its identity.
+    pub uid: String,
+    /// When it was created.
+    pub created: Timestamp,
+    /// How it ended, if the scanner says so.
+    pub end: Option<End>,
+}
+
+/// How the scanner says that a scan has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Every image is done.
+    Complete,
+    /// It failed. The scanner's own words aren't repeated: a registry may have chosen them.
+    Failed(ScanFailure),
+}
+
+impl NewObject {
+    /// `CronJob image-scans/scan-…-1`, for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let name = self.object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+        format!("{} {}/{name}", self.kind.kind, self.namespace)
+    }
+}
+
+impl Scanner {
+    /// The first source of reports that can be asked for scans, if the policy has one, with what of the policy's settings says which
+    /// images need a report of this scanner. Reports that others made, or that stand in workloads' own namespaces, don't count then: at
+    /// worst an image is scanned twice.
+    #[must_use]
+    pub fn of(policy: &Settings, settings: &CompanionSettings) -> Option<(Self, Settings)> {
+        let platforms = &policy.reports.platforms;
+        policy.reports.sources.iter().find_map(|source| {
+            let mut source = source.clone();
+            let scanner = match &mut source {
+                ReportSource::TrivyOperator(operator) => {
+                    operator.namespaces.of_workload = false;
+                    Self::TrivyOperator(TrivyOperator::new(operator, &settings.trivy_operator)?)
+                }
+                ReportSource::SbomScanner(scanner) => {
+                    scanner.namespaces.of_workload = false;
+                    Self::SbomScanner(SbomScanner::new(scanner, platforms, &settings.sbomscanner)?)
+                }
+                ReportSource::Registry(_)
+                | ReportSource::Attestation(_)
+                | ReportSource::Kubescape(_)
+                | ReportSource::Custom(_) => return None,
+            };
+            let mut only = policy.only_reports();
+            only.reports.sources = vec![source];
+            Some((scanner, only))
+        })
+    }
+
+    /// What the engine's words about an image mean for this scanner.
+    #[must_use]
+    pub fn judge(&self, reference: &ImageReference, report: &ScanReport) -> Judgement {
+        match &report.reason {
+            reason if reason.is_registry_not_allowed() => return Judgement::NotAsked,
+            ScanReason::Unresolved(why) => {
+                let down = is_outage(why).then(|| reference.host().to_owned());
+                return Judgement::Failed { down };
+            }
+            ScanReason::EveryPlatformAccepted(_) | ScanReason::Platforms(_) => {}
+        }
+        if report.platforms.iter().any(|platform| platform.state == ReportState::LookUpFailed) {
+            return Judgement::Failed { down: None };
+        }
+        match self {
+            Self::TrivyOperator(operator) => operator.judge(reference, report),
+            Self::SbomScanner(_) => SbomScanner::judge(reference, report),
+        }
+    }
+
+    /// The objects that ask for a scan, in the order in which they are created. The last one is the request.
+    #[must_use]
+    pub fn request(&self, id: &ScanId, target: &Target, attempt: u32) -> Vec<NewObject> {
+        match self {
+            Self::TrivyOperator(operator) => vec![operator.request(id, target, attempt)],
+            Self::SbomScanner(scanner) => scanner.request(id, target, attempt).into(),
+        }
+    }
+
+    /// The kind of the objects by which scans are asked for.
+    #[must_use]
+    pub fn request_kind(&self) -> Kind {
+        match self {
+            Self::TrivyOperator(_) => trivy_operator::CRON_JOB,
+            Self::SbomScanner(_) => sbomscanner::SCAN_JOB,
+        }
+    }
+
+    /// Where they are.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        match self {
+            Self::TrivyOperator(operator) => operator.namespace(),
+            Self::SbomScanner(scanner) => scanner.namespace(),
+        }
+    }
+
+    /// Reads an object of that kind, if it is one of ours.
+    #[must_use]
+    pub fn read_request(&self, object: &Value) -> Option<Request> {
+        match self {
+            Self::TrivyOperator(_) => TrivyOperator::read_request(object),
+            Self::SbomScanner(_) => SbomScanner::read_request(object),
+        }
+    }
+
+    /// Whether requests are taken away once there is a report. Those of SBOMscanner aren't: its reports go with them.
+    #[must_use]
+    pub fn takes_requests_away(&self) -> bool {
+        matches!(self, Self::TrivyOperator(_))
+    }
+
+    /// The scan and the attempt that a report came from, if it was ours.
+    #[must_use]
+    pub fn scan_of_report(&self, report: &Value) -> Option<(ScanId, u32)> {
+        match self {
+            Self::TrivyOperator(_) => TrivyOperator::scan_of_report(report),
+            Self::SbomScanner(_) => SbomScanner::scan_of_report(report),
+        }
+    }
+}
+
+impl fmt::Display for Scanner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TrivyOperator(_) => "trivy-operator",
+            Self::SbomScanner(_) => "SBOMscanner",
+        })
+    }
+}
+
+/// Whether the registry may be to blame, and not the image.
+fn is_outage(why: &Unresolved) -> bool {
+    match why {
+        Unresolved::NoDigest(failure) | Unresolved::NotConfirmed(failure) | Unresolved::NoManifest(failure) => {
+            failure.is_outage()
+        }
+        Unresolved::RegistryNotAllowed { .. }
+        | Unresolved::RegistryInternal(_)
+        | Unresolved::NamedByMirror(_)
+        | Unresolved::NotADigest
+        | Unresolved::MirrorDiffers(_)
+        | Unresolved::Ambiguous
+        | Unresolved::Unproven
+        | Unresolved::NoPlatforms
+        | Unresolved::TooManyPlatforms(_)
+        | Unresolved::NoneAskedFor(_) => false,
+    }
+}
+
+/// What a platform's state means for who asks for scans. A report that can't be read may be read once it is made anew.
+fn presence(state: ReportState) -> Presence {
+    match state {
+        ReportState::Fresh | ReportState::NoSbom => Presence::Reported,
+        ReportState::Pending => Presence::Pending,
+        ReportState::Stale
+        | ReportState::OtherImage
+        | ReportState::NotScanned
+        | ReportState::Failed
+        | ReportState::LookUpFailed
+        | ReportState::RegistryNotAllowed => Presence::Missing,
+    }
+}

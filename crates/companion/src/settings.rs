@@ -1,0 +1,189 @@
+//! The companion's own settings. Where reports come from, and how old they may be, is in the policy's.
+
+use image_admission_untrusted::time::WrittenDuration;
+use serde::{Deserialize, Deserializer, de};
+use std::collections::BTreeMap;
+
+/// How scans are asked for. Every key has a default, and an unknown key is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CompanionSettings {
+    /// The `ClusterAdmissionPolicy` whose settings name the sources of reports.
+    pub policy: String,
+    /// How many scans, and how often.
+    pub scans: Scans,
+    /// What only trivy-operator needs.
+    pub trivy_operator: TrivyOperatorScans,
+    /// What only SBOMscanner needs.
+    pub sbomscanner: SbomScannerScans,
+    /// How registries are asked.
+    pub registries: Registries,
+    /// The most images that are looked after, each counted once for each namespace.
+    pub images: usize,
+    /// Whether controllers that wait for a scan are told when it is there.
+    pub wake: bool,
+}
+
+/// How many scans, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Scans {
+    /// The most that are under way at once.
+    pub at_once: usize,
+    /// The most that are asked for in any minute.
+    pub per_minute: usize,
+    /// A scan that takes longer has failed.
+    pub deadline: Seconds,
+    /// When a failed scan is asked for again.
+    pub retry: Retry,
+}
+
+/// When something that failed is tried again: the wait is doubled each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Retry {
+    /// The first wait.
+    pub first: Seconds,
+    /// The longest.
+    pub most: Seconds,
+}
+
+/// What only trivy-operator needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct TrivyOperatorScans {
+    /// Names of Secrets in the namespace of the scans, with which the operator pulls.
+    pub image_pull_secrets: Vec<String>,
+}
+
+/// What only SBOMscanner needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct SbomScannerScans {
+    /// By the host of a registry, the name of the Secret in SBOMscanner's namespace with which it pulls.
+    pub auth_secrets: BTreeMap<String, String>,
+}
+
+/// How registries are asked.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Registries {
+    /// The most images of one registry that are looked up in any minute.
+    pub per_minute: usize,
+}
+
+/// A duration of the settings: `30m`, `1h30m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Seconds(pub i64);
+
+impl Default for CompanionSettings {
+    fn default() -> Self {
+        Self {
+            policy: "image-admission".to_owned(),
+            scans: Scans::default(),
+            trivy_operator: TrivyOperatorScans::default(),
+            sbomscanner: SbomScannerScans::default(),
+            registries: Registries::default(),
+            images: 5_000,
+            wake: true,
+        }
+    }
+}
+
+impl Default for Scans {
+    fn default() -> Self {
+        Self { at_once: 10, per_minute: 30, deadline: Seconds(30 * 60), retry: Retry::default() }
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { first: Seconds(60), most: Seconds(6 * 3600) }
+    }
+}
+
+impl Default for Registries {
+    fn default() -> Self {
+        Self { per_minute: 300 }
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let duration = WrittenDuration::parse(&text);
+        duration
+            .map(|duration| Self(duration.seconds()))
+            .ok_or_else(|| de::Error::custom(format!("`{text}` is not a duration like `30m` or `6h`")))
+    }
+}
+
+impl CompanionSettings {
+    /// Everything in settings that were read and can't work, by the key.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let counts = [
+            ("scans.atOnce", self.scans.at_once),
+            ("scans.perMinute", self.scans.per_minute),
+            ("registries.perMinute", self.registries.per_minute),
+            ("images", self.images),
+        ];
+        let zeros = counts.into_iter().filter(|(_, count)| *count == 0);
+        let mut problems: Vec<String> =
+            zeros.map(|(key, _)| format!("{key}: `0` would ask for nothing; write a number from 1 on")).collect();
+        let Retry { first, most } = self.scans.retry;
+        if most < first {
+            problems.push("scans.retry: `most` is shorter than `first`".to_owned());
+        }
+        if self.policy.is_empty() {
+            problems.push("policy: write the name of a ClusterAdmissionPolicy".to_owned());
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[track_caller]
+    fn refused(settings: Value, expected: &str) {
+        let error = serde_json::from_value::<CompanionSettings>(settings).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+
+    #[test]
+    fn everything_has_a_default() {
+        let settings: CompanionSettings = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(settings, CompanionSettings::default());
+        assert_eq!(settings.problems(), [""; 0]);
+        let settings: CompanionSettings = serde_json::from_value(json!({"scans": {"deadline": "1h30m"}})).unwrap();
+        assert_eq!((settings.scans.deadline, settings.scans.at_once), (Seconds(5_400), 10));
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused() {
+        refused(json!({"scan": {}}), "unknown field `scan`");
+        refused(json!({"scans": {"atonce": 1}}), "unknown field `atonce`");
+        refused(json!({"scans": {"atOnce": -1}}), "-1");
+        refused(json!({"scans": {"deadline": 30}}), "integer `30`");
+        refused(json!({"scans": {"deadline": "30"}}), "`30` is not a duration like `30m` or `6h`");
+        refused(json!({"trivyOperator": {"imagePullSecrets": "a"}}), "expected a sequence");
+    }
+
+    #[test]
+    fn what_would_never_scan_is_told() {
+        let of = |settings: Value| serde_json::from_value::<CompanionSettings>(settings).unwrap().problems();
+        let zero = |key: &str| vec![format!("{key}: `0` would ask for nothing; write a number from 1 on")];
+        assert_eq!(of(json!({"scans": {"atOnce": 0}})), zero("scans.atOnce"));
+        assert_eq!(of(json!({"scans": {"perMinute": 0}})), zero("scans.perMinute"));
+        assert_eq!(of(json!({"registries": {"perMinute": 0}})), zero("registries.perMinute"));
+        assert_eq!(of(json!({"images": 0})), zero("images"));
+        assert_eq!(
+            of(json!({"scans": {"retry": {"first": "2m", "most": "1m"}}})),
+            ["scans.retry: `most` is shorter than `first`"]
+        );
+        assert_eq!(of(json!({"policy": ""})), ["policy: write the name of a ClusterAdmissionPolicy"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The companion in a cluster that is played.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod laws;
+mod scanners;
+mod stories;
+mod world;

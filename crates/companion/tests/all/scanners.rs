@@ -1,0 +1,117 @@
+//! The objects by which scanners are asked, and what is read of them again.
+
+use crate::world::{Kind, scanner};
+use image_admission_companion::{End, Request, ScanFailure, ScanId, Target};
+use image_admission_image::ImageReference;
+use image_admission_untrusted::time::Timestamp;
+use serde_json::{Value, json};
+
+fn target(image: &str) -> Target {
+    let digest = format!("sha256:{}", "1".repeat(64));
+    Target { reference: ImageReference::parse(image).unwrap(), digest }
+}
+
+fn created(mut object: Value) -> Value {
+    object["metadata"]["uid"] = "uid".into();
+    object["metadata"]["creationTimestamp"] = "2026-11-01T12:00:00Z".into();
+    object
+}
+
+#[test]
+fn a_cron_job_is_read_as_it_was_written() {
+    let (scanner, id) = (scanner(Kind::TrivyOperator), ScanId::of("x"));
+    let objects = scanner.request(&id, &target("ghcr.io/team/web:1.0"), 3);
+    let [new] = &objects[..] else { panic!("{objects:?}") };
+    let image = format!("ghcr.io/team/web@sha256:{}", "1".repeat(64));
+    assert_eq!(
+        new.object,
+        json!({
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "metadata": {
+                "name": format!("scan-{id}-3"),
+                "namespace": "image-scans",
+                "labels": {"app.kubernetes.io/managed-by": "image-admission-companion"},
+                "annotations": {"image-admission.kubewarden.io/image": format!("ghcr.io/team/web:1.0@sha256:{}", "1".repeat(64))},
+            },
+            "spec": {"suspend": true, "schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": {"spec": {
+                "automountServiceAccountToken": false,
+                "imagePullSecrets": [],
+                "restartPolicy": "Never",
+                "containers": [{"name": "image", "image": image}],
+            }}}}},
+        })
+    );
+    // A CronJob's name has at most 52 characters, since its Jobs' names are longer.
+    assert!(format!("scan-{id}-{}", u32::MAX).len() <= 52);
+    let request = Request {
+        id: id.clone(),
+        attempt: 3,
+        name: format!("scan-{id}-3"),
+        uid: "uid".to_owned(),
+        created: Timestamp::parse("2026-11-01T12:00:00Z").unwrap(),
+        end: None,
+    };
+    assert_eq!(scanner.read_request(&created(new.object.clone())), Some(request));
+    let report = json!({"metadata": {"labels": {"trivy-operator.resource.name": format!("scan-{id}-3")}}});
+    assert_eq!(scanner.scan_of_report(&report), Some((id, 3)));
+}
+
+#[test]
+fn a_scan_job_is_read_as_it_was_written() {
+    let (scanner, id) = (scanner(Kind::SbomScanner), ScanId::of("x"));
+    let objects = scanner.request(&id, &target("nginx:1.27"), 2);
+    let [registry, job] = &objects[..] else { panic!("{objects:?}") };
+    assert_eq!((registry.is_shared, job.is_shared), (true, false));
+    assert_eq!(registry.object["metadata"]["name"], format!("image-admission-{id}"));
+    assert_eq!(
+        registry.object["spec"],
+        json!({
+            "uri": "index.docker.io",
+            "catalogType": "NoCatalog",
+            "repositories": [{"name": "library/nginx", "matchConditions": [{"name": "tag", "expression": "tag == \"1.27\""}]}],
+            "platforms": [{"os": "linux", "arch": "amd64"}],
+        })
+    );
+    assert_eq!(
+        job.object["spec"],
+        json!({
+            "registry": format!("image-admission-{id}"),
+            "repositories": [{"name": "library/nginx", "matchConditions": ["tag"]}],
+        })
+    );
+    let condition = |name: &str, reason: &str| json!([{"type": "Scheduled", "status": "False"}, {"type": name, "status": "True", "reason": reason}]);
+    for (conditions, end) in [
+        (json!(null), None),
+        (condition("InProgress", "ImageScanInProgress"), None),
+        (condition("Complete", "AllImagesScanned"), Some(End::Complete)),
+        (condition("Complete", "NoImagesToScan"), Some(End::Failed(ScanFailure::NothingToScan))),
+        (condition("Failed", "InternalError"), Some(End::Failed(ScanFailure::Scanner))),
+        (condition("Failed", "anything else"), Some(End::Failed(ScanFailure::Scanner))),
+    ] {
+        let mut object = created(job.object.clone());
+        object["status"]["conditions"] = conditions.clone();
+        let read = scanner.read_request(&object).unwrap();
+        assert_eq!((&read.id, read.attempt, read.end), (&id, 2, end), "{conditions}");
+    }
+    let report = json!({"imageMetadata": {"registry": format!("image-admission-{id}")}});
+    assert_eq!(scanner.scan_of_report(&report), Some((id, 0)));
+}
+
+#[test]
+fn what_isnt_ours_is_no_request() {
+    for kind in [Kind::TrivyOperator, Kind::SbomScanner] {
+        let (scanner, id) = (scanner(kind), ScanId::of("x"));
+        let mut object = created(scanner.request(&id, &target("ghcr.io/team/web:1.0"), 1).pop().unwrap().object);
+        assert!(scanner.read_request(&object).is_some());
+        let mut foreign = object.clone();
+        foreign["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "somebody".into();
+        assert_eq!(scanner.read_request(&foreign), None, "{kind:?}");
+        let mut unnamed = object.clone();
+        unnamed["metadata"]["name"] = "web".into();
+        assert_eq!(scanner.read_request(&unnamed), None, "{kind:?}");
+        object["metadata"]["creationTimestamp"] = "yesterday".into();
+        assert_eq!(scanner.read_request(&object), None, "{kind:?}");
+        assert_eq!(scanner.scan_of_report(&json!({})), None);
+    }
+}

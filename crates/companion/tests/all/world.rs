@@ -1,0 +1,234 @@
+//! A cluster that is played: it does what the companion says, with a scanner that takes its time, and time goes by in seconds.
+
+use image_admission_companion::event::Happened;
+use image_admission_companion::{
+    Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Request,
+    ScanFailure, ScanId, Scanner, Target, Workload, WorkloadReference,
+};
+use image_admission_image::ImageReference;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_settings::Settings;
+use image_admission_untrusted::time::Timestamp;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which scanner is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    TrivyOperator,
+    SbomScanner,
+}
+
+/// How the scanner treats what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// A report after so many seconds.
+    Scans(i64),
+    /// It says that it failed; trivy-operator says nothing.
+    Fails,
+    /// It says that it is done, and makes no report.
+    Skips,
+    /// Nothing.
+    Silent,
+}
+
+pub(crate) struct World {
+    pub(crate) companion: Companion,
+    pub(crate) scanner: Scanner,
+    pub(crate) settings: CompanionSettings,
+    pub(crate) now: Timestamp,
+    pub(crate) mood: Mood,
+    /// Why nothing can be created.
+    pub(crate) refusal: Option<ScanFailure>,
+    /// Whether registries answer.
+    pub(crate) registry_is_up: bool,
+    pub(crate) workloads: BTreeMap<String, Workload>,
+    pub(crate) requests: BTreeMap<String, Request>,
+    /// By scan, when the report was made.
+    pub(crate) reports: BTreeMap<ScanId, Timestamp>,
+    /// What was asked for, and when.
+    pub(crate) asked: Vec<(ScanId, Timestamp)>,
+    /// All actions, as text: the same run gives the same ones.
+    pub(crate) log: Vec<String>,
+    pub(crate) told: Vec<(String, Happened)>,
+    pub(crate) woken: Vec<(String, Timestamp)>,
+    pub(crate) withdrawn: Vec<(Request, Timestamp)>,
+    pub(crate) look_ups: Vec<(String, Timestamp)>,
+    heard: Vec<Observation>,
+    uids: u64,
+}
+
+pub(crate) fn scanner(kind: Kind) -> Scanner {
+    let source = match kind {
+        Kind::TrivyOperator => json!({"trivyOperator": {"namespaces": ["image-scans"]}}),
+        Kind::SbomScanner => json!({"sbomscanner": {"namespaces": ["sbomscanner"]}}),
+    };
+    let settings = json!({"registries": ["ghcr.io"], "reports": {"sources": [source], "platforms": ["linux/amd64"]}});
+    Scanner::of(&Settings::read(&settings).unwrap(), &CompanionSettings::default()).unwrap().0
+}
+
+impl World {
+    pub(crate) fn new(kind: Kind, settings: CompanionSettings) -> Self {
+        let (scanner, now) = (scanner(kind), Timestamp(1_000_000));
+        Self {
+            companion: Companion::new(settings.clone(), scanner.clone(), now),
+            scanner,
+            settings,
+            now,
+            mood: Mood::Scans(5),
+            refusal: None,
+            registry_is_up: true,
+            workloads: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            asked: Vec::new(),
+            log: Vec::new(),
+            told: Vec::new(),
+            woken: Vec::new(),
+            withdrawn: Vec::new(),
+            look_ups: Vec::new(),
+            heard: Vec::new(),
+            uids: 0,
+        }
+    }
+
+    /// A Deployment's ReplicaSet with one image, which lacks its Pods.
+    pub(crate) fn run(&mut self, namespace: &str, name: &str, image: &str) {
+        self.run_kind(WorkloadKind::ReplicaSet, namespace, name, &[image]);
+    }
+
+    pub(crate) fn run_kind(&mut self, kind: WorkloadKind, namespace: &str, name: &str, images: &[&str]) {
+        let uid = format!("{namespace}/{name}");
+        let reference =
+            WorkloadReference { kind, namespace: namespace.to_owned(), name: name.to_owned(), uid: uid.clone() };
+        let images = images.iter().map(|image| (*image).to_owned()).collect();
+        let workload = Workload { reference, images, is_owned: false, lacks_pods: true };
+        self.workloads.insert(uid.clone(), workload.clone());
+        self.heard.push(Observation::Workload { uid, workload: Some(workload) });
+    }
+
+    pub(crate) fn stop(&mut self, namespace: &str, name: &str) {
+        let uid = format!("{namespace}/{name}");
+        self.workloads.remove(&uid);
+        self.heard.push(Observation::Workload { uid, workload: None });
+    }
+
+    pub(crate) fn delete_report(&mut self, image: &str) {
+        let id = self.id(image);
+        self.reports.remove(&id);
+        self.heard.push(Observation::Report(id, 1));
+    }
+
+    /// The companion is killed, and another begins, which sees all that is there.
+    pub(crate) fn restart(&mut self) {
+        self.companion = Companion::new(self.settings.clone(), self.scanner.clone(), self.now);
+        self.heard.clear();
+        for (uid, workload) in &self.workloads {
+            self.heard.push(Observation::Workload { uid: uid.clone(), workload: Some(workload.clone()) });
+        }
+        self.heard.extend(self.requests.values().cloned().map(Observation::Request));
+    }
+
+    pub(crate) fn id(&self, image: &str) -> ScanId {
+        let reference = ImageReference::parse(image).unwrap();
+        match self.scanner {
+            Scanner::TrivyOperator(_) => ScanId::of(&reference.name()),
+            Scanner::SbomScanner(_) => ScanId::of(&reference.text()),
+        }
+    }
+
+    pub(crate) fn has_report(&self, image: &str) -> bool {
+        self.reports.contains_key(&self.id(image))
+    }
+
+    /// Lets so many seconds go by.
+    pub(crate) fn pass(&mut self, seconds: i64) {
+        for _ in 0..seconds {
+            self.now.0 += 1;
+            self.scan();
+            for observation in std::mem::take(&mut self.heard) {
+                self.companion.observe(observation, self.now);
+            }
+            for action in self.companion.due(self.now) {
+                self.log.push(format!("{} {action:?}", self.now));
+                self.perform(action);
+            }
+        }
+    }
+
+    /// Requests that are under way.
+    pub(crate) fn under_way(&self) -> usize {
+        self.requests.values().filter(|of| of.end.is_none() && !self.reports.contains_key(&of.id)).count()
+    }
+
+    /// What the scanner does in a second.
+    fn scan(&mut self) {
+        let is_trivy = matches!(self.scanner, Scanner::TrivyOperator(_));
+        for request in self.requests.values_mut() {
+            let age = self.now.0 - request.created.0;
+            let end = match self.mood {
+                Mood::Scans(seconds) if age == seconds => {
+                    self.reports.insert(request.id.clone(), self.now);
+                    self.heard.push(Observation::Report(request.id.clone(), request.attempt));
+                    End::Complete
+                }
+                Mood::Fails if age == 3 => End::Failed(ScanFailure::Scanner),
+                Mood::Skips if age == 3 => End::Complete,
+                _ => continue,
+            };
+            if !is_trivy {
+                request.end = Some(end);
+                self.heard.push(Observation::Request(request.clone()));
+            }
+        }
+    }
+
+    fn perform(&mut self, action: Action) {
+        match action {
+            Action::Judge(image) => {
+                self.look_ups.push((image.image.clone(), self.now));
+                let judgement = self.judge(&image);
+                self.heard.push(Observation::Judged(image, judgement));
+            }
+            Action::Ask { id, attempt, objects } => {
+                let result = self.refusal.map_or(Ok(()), Err);
+                if result.is_ok() {
+                    let request = self.create(&id, attempt, &objects);
+                    self.asked.push((id.clone(), self.now));
+                    self.heard.push(Observation::Request(request));
+                }
+                self.heard.push(Observation::Asked { id, attempt, result });
+            }
+            Action::Withdraw(request) => {
+                self.requests.remove(&request.uid);
+                self.withdrawn.push((request.clone(), self.now));
+                self.heard.push(Observation::RequestGone(request));
+            }
+            Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
+            Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
+        }
+    }
+
+    fn judge(&self, image: &NamedImage) -> Judgement {
+        let reference = ImageReference::parse(&image.image).unwrap();
+        if !self.registry_is_up {
+            return Judgement::Failed { down: Some(reference.host().to_owned()) };
+        }
+        let id = self.id(&image.image);
+        let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };
+        let target = Target { reference, digest: format!("sha256:{}", "0".repeat(64)) };
+        Judgement::Known(vec![(id, target, presence)])
+    }
+
+    /// The request is the last object; its name says what it is.
+    fn create(&mut self, id: &ScanId, attempt: u32, objects: &[NewObject]) -> Request {
+        self.uids += 1;
+        let name = objects.last().unwrap().object["metadata"]["name"].as_str().unwrap().to_owned();
+        let request =
+            Request { id: id.clone(), attempt, name, uid: self.uids.to_string(), created: self.now, end: None };
+        let names: BTreeSet<&String> = self.requests.values().map(|of| &of.name).collect();
+        assert!(!names.contains(&request.name), "{} is asked for twice", request.name);
+        self.requests.insert(request.uid.clone(), request.clone());
+        request
+    }
+}
