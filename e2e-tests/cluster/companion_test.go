@@ -223,7 +223,7 @@ func TestTheCompanionKeepsItsBudgets(t *testing.T) {
 	for source := range scanners {
 		t.Run(source, func(t *testing.T) {
 			scanner := companion(t, source, harness.Scanning{Takes: 2 * time.Second, AtOnce: 50}, harness.Companion{
-				Settings: map[string]any{"scans": map[string]any{"atOnce": atOnce, "perMinute": perMinute}},
+				Settings: map[string]any{"scans": map[string]any{"atOnce": atOnce, "perMinute": perMinute}, "registries": map[string]any{"perMinute": 6000}},
 			})
 			large, small := namespace(t), namespace(t)
 			all := pushedMany(t, "companion/many-"+source, images)
@@ -474,7 +474,7 @@ func TestTheCompanionAtScale(t *testing.T) {
 	}
 	for source := range scanners {
 		t.Run(source, func(t *testing.T) {
-			scanner := companion(t, source, harness.Scanning{Takes: time.Second, AtOnce: 100}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"atOnce": 100, "perMinute": 6000}}})
+			scanner := companion(t, source, harness.Scanning{Takes: time.Second, AtOnce: 100}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"atOnce": 100, "perMinute": 6000}, "registries": map[string]any{"perMinute": 6000}}})
 			space := namespace(t)
 			all := pushedMany(t, "companion/scale-"+source, images)
 			// Two images a Pod, as many Deployments as that makes.
