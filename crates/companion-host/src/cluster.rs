@@ -1,29 +1,34 @@
 //! What the watches have seen of reports: it answers what the policy's engine asks of a cluster. A report is kept without its findings,
 //! which don't say whether it is there.
 
+use crate::watch::Subject;
+use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource};
+use image_admission_image::ImageReference;
 use image_admission_module_host::answers::files::ClusterFiles;
-use image_admission_module_host::answers::live::Live;
-use image_admission_module_host::answers::{AnswerSource, Request};
-use image_admission_untrusted::time::Timestamp;
+use image_admission_module_host::answers::manifest::Manifest;
+use image_admission_module_host::answers::{GetResource, ListByNamespace};
+use image_admission_registry_reader::{ReadFailure, RegistryReader};
+use image_admission_settings::Identity;
+use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use kube::core::DynamicObject;
 use serde_json::{Number, Value};
-use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError, RwLock};
-
-use crate::watch::Subject;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use tokio::runtime::Handle;
 
 /// The annotation by which trivy-operator deletes a report, after its creation.
 const LIFETIME: &str = "trivy-operator.aquasecurity.github.io/report-ttl";
 
-/// The watched objects, and registries.
+/// The watched objects, and registries, as the policy's engine asks for them.
 pub(crate) struct Watched {
     objects: RwLock<ClusterFiles>,
-    registries: Arc<Live>,
+    registries: Arc<RegistryReader>,
+    runtime: Handle,
 }
 
 impl Watched {
-    pub(crate) fn new(registries: Arc<Live>) -> Self {
-        Self { objects: RwLock::default(), registries }
+    pub(crate) fn new(registries: Arc<RegistryReader>) -> Self {
+        Self { objects: RwLock::default(), registries, runtime: Handle::current() }
     }
 
     /// Takes in an object as it is now.
@@ -46,18 +51,105 @@ impl Watched {
     }
 }
 
-impl AnswerSource for Watched {
-    fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
-        let objects = || self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        match request {
-            Request::KubernetesGetResource(wanted) => objects().get(wanted),
-            Request::KubernetesListResourceNamespace(wanted) => objects().list_in_namespace(wanted),
-            Request::KubernetesListResourceAll(wanted) => objects().list_all(wanted),
-            Request::OciManifestDigest { .. } | Request::OciManifest { .. } | Request::OciManifestAndConfig { .. } => {
-                self.registries.answer(request)
-            }
-            _ => Err("the companion doesn't ask that".to_owned()),
-        }
+/// Its calls wait for registries: not on the threads of the runtime.
+impl Host for Watched {
+    fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
+        let reference = reference(image)?;
+        self.runtime.block_on(self.registries.digest(&reference)).map_err(failure)
+    }
+
+    fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
+        let reference = reference(image)?;
+        let read = self.runtime.block_on(self.registries.manifest(&reference)).map_err(failure)?;
+        // As the policy's host hands it out: the policy proves an index by these bytes.
+        let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
+        serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())
+    }
+
+    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
+        self.get(resource, Some(fields))
+    }
+
+    fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
+        self.get(resource, None)
+    }
+
+    fn list_resources(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        label_selector: Option<&str>,
+        fields: &[&str],
+    ) -> Result<Document, HostFailure> {
+        let wanted = ListByNamespace {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.to_owned(),
+            label_selector: label_selector.map(str::to_owned),
+            field_selector: None,
+            field_masks: Some(fields.iter().map(|field| (*field).to_owned()).collect()),
+        };
+        self.objects().list_in_namespace(&wanted).map(Document).map_err(HostFailure::Failed)
+    }
+
+    fn list_all_resources(&self, _: &str, _: &str) -> Result<Document, HostFailure> {
+        Err(not_asked())
+    }
+
+    fn artifact(&self, _: &str) -> Result<Document, HostFailure> {
+        Err(not_asked())
+    }
+
+    fn verify(&self, _: &str, _: &Identity, _: &BTreeMap<String, String>) -> Result<String, HostFailure> {
+        Err(not_asked())
+    }
+
+    fn may(&self, _: &AccessReview<'_>) -> Result<bool, HostFailure> {
+        Err(not_asked())
+    }
+}
+
+impl Watched {
+    fn objects(&self) -> RwLockReadGuard<'_, ClusterFiles> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, resource: &Resource<'_>, fields: Option<&[&str]>) -> Result<Document, HostFailure> {
+        let wanted = GetResource {
+            api_version: resource.api_version.to_owned(),
+            kind: resource.kind.to_owned(),
+            name: resource.name.to_owned(),
+            namespace: Some(resource.namespace.to_owned()),
+            disable_cache: false,
+            field_masks: fields.map(|fields| fields.iter().map(|field| (*field).to_owned()).collect()),
+        };
+        // Of what was listed whole, an object that isn't there is the only failure.
+        self.objects().get(&wanted).map(Document).map_err(HostFailure::NotFound)
+    }
+}
+
+fn reference(image: &str) -> Result<ImageReference, HostFailure> {
+    ImageReference::parse(image).map_err(|_| HostFailure::Malformed("it is no image reference".to_owned()))
+}
+
+/// What the companion's settings leave nothing for: signatures, artifacts, and lists of all namespaces.
+fn not_asked() -> HostFailure {
+    HostFailure::Failed("the companion doesn't ask that".to_owned())
+}
+
+fn malformed() -> HostFailure {
+    HostFailure::Malformed("its answer is no manifest".to_owned())
+}
+
+fn failure(failure: ReadFailure) -> HostFailure {
+    let words = failure.to_string();
+    match failure {
+        ReadFailure::NotFound => HostFailure::NotFound(words),
+        ReadFailure::Refused => HostFailure::Denied(words),
+        ReadFailure::RateLimited { .. } => HostFailure::TooManyRequests(words),
+        ReadFailure::Outage(_) => HostFailure::Failed(words),
+        ReadFailure::Invalid(_) => HostFailure::Malformed(words),
     }
 }
 
@@ -65,7 +157,7 @@ impl AnswerSource for Watched {
 pub(crate) fn outlived(object: &DynamicObject) -> Option<Timestamp> {
     let lifetime = object.metadata.annotations.as_ref()?.get(LIFETIME)?;
     // Go writes `24h0m0s`.
-    let seconds = image_admission_untrusted::time::WrittenDuration::parse(lifetime)?.seconds();
+    let seconds = WrittenDuration::parse(lifetime)?.seconds();
     let created = object.metadata.creation_timestamp.as_ref()?.0.as_second();
     Some(Timestamp(created.saturating_add(seconds / 5 * 4)))
 }

@@ -10,7 +10,7 @@ use image_admission_companion::lease::Timing;
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{COMPANION, CompanionSettings};
-use image_admission_module_host::answers::live::{Live, LiveOptions};
+use image_admission_registry_reader::{Logins, RegistryReader, SetupError};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::io;
@@ -60,8 +60,8 @@ pub enum RunError {
     #[error("cannot use the configuration of the cluster: {0}")]
     Cluster(Box<dyn std::error::Error + Send + Sync>),
     /// Registries can't be asked.
-    #[error(transparent)]
-    Registries(#[from] image_admission_module_host::answers::live::LiveError),
+    #[error("cannot ask registries: {0}")]
+    Registries(#[from] SetupError),
 }
 
 /// Runs until SIGTERM or SIGINT.
@@ -69,10 +69,10 @@ pub enum RunError {
 /// # Errors
 /// It can't begin. What fails later is logged, and tried again.
 pub fn run(options: &Options) -> Result<(), RunError> {
-    // Asks registries on threads of its own.
-    let registries = Arc::new(Live::new(&LiveOptions {
-        kubeconfig: options.kubeconfig.clone(),
-        insecure_registries: options.insecure_registries.clone(),
+    let registries = Arc::new(RegistryReader::new(image_admission_registry_reader::Options {
+        logins: Logins::OfUser,
+        plain_http: options.insecure_registries.clone(),
+        ..image_admission_registry_reader::Options::default()
     })?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(RunError::System)?;
@@ -82,7 +82,7 @@ pub fn run(options: &Options) -> Result<(), RunError> {
     ended
 }
 
-async fn serve(options: &Options, registries: Arc<Live>) -> Result<(), RunError> {
+async fn serve(options: &Options, registries: Arc<RegistryReader>) -> Result<(), RunError> {
     let client = client(options).await.map_err(RunError::Cluster)?;
     let address = &options.health_bind_address;
     let listener = http::bind(address).await.map_err(|source| RunError::Listen { address: address.clone(), source })?;
@@ -110,7 +110,7 @@ async fn serve(options: &Options, registries: Arc<Live>) -> Result<(), RunError>
 async fn lead(
     client: &Client,
     options: &Options,
-    registries: &Arc<Live>,
+    registries: &Arc<RegistryReader>,
     mut leadership: Leadership,
     status: &watch::Sender<Status>,
 ) {
@@ -129,19 +129,17 @@ async fn lead(
         if !leadership.leads() {
             continue;
         }
-        write(&line(LogLevel::Info, "leads"));
         tokio::select! {
             () = work(client, options, registries, status) => {}
             changed = leadership.changed() => if changed.is_err() {
                 return;
             },
         }
-        write(&line(LogLevel::Warning, "leads no more"));
     }
 }
 
 /// Works, and begins anew when the policy has changed.
-async fn work(client: &Client, options: &Options, registries: &Arc<Live>, status: &watch::Sender<Status>) {
+async fn work(client: &Client, options: &Options, registries: &Arc<RegistryReader>, status: &watch::Sender<Status>) {
     loop {
         match Policy::read(client, &options.settings).await {
             Ok(policy) => {

@@ -15,7 +15,7 @@ use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
-use image_admission_module_host::answers::live::Live;
+use image_admission_registry_reader::RegistryReader;
 use image_admission_settings::ReportSource;
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
@@ -76,7 +76,7 @@ impl Work {
         client: Client,
         options: &Options,
         policy: Policy,
-        registries: Arc<Live>,
+        registries: Arc<RegistryReader>,
         status: &tokio::sync::watch::Sender<Status>,
     ) {
         let (heard, mut hears) = mpsc::channel(WAITING);

@@ -18,7 +18,7 @@ pub mod live;
 #[cfg(not(feature = "live"))]
 #[path = "answers/not_live.rs"]
 pub mod live;
-mod manifest;
+pub mod manifest;
 pub mod recorded;
 mod request;
 pub mod selector;

@@ -36,7 +36,7 @@ const OLD_TAGS: [&str; 3] = ["sig", "att", "sbom"];
 pub struct Options {
     /// The logins of registries.
     pub logins: Logins,
-    /// Registries that speak plain HTTP, by their hosts with or without a port. Those on this machine do in any case.
+    /// Registries that speak plain HTTP, by their hosts with or without a port.
     pub plain_http: Vec<String>,
     /// Hosts that give tokens and get the login of any registry that sends there. Those of the registry itself, of the domain right
     /// above it, and Docker Hub's do in any case.
@@ -247,8 +247,7 @@ impl RegistryReader {
     fn is_plain(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
         let name = name.map_or(host, |(name, _)| name);
-        matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-            || self.plain_http.iter().any(|named| named == host || named == name)
+        self.plain_http.iter().any(|named| named == host || named == name)
     }
 }
 
@@ -312,12 +311,8 @@ mod tests {
             ("nginx:1", "https://registry-1.docker.io/v2/library/nginx/manifests/1"),
             ("ghcr.io/team/app:1", "https://ghcr.io/v2/team/app/manifests/1"),
             ("ghcr.io:8443/team/app:1", "https://ghcr.io:8443/v2/team/app/manifests/1"),
-            ("localhost:5000/app:1", "http://localhost:5000/v2/app/manifests/1"),
-            ("127.0.0.1/app:1", "http://127.0.0.1/v2/app/manifests/1"),
-            ("[::1]/app:1", "http://[::1]/v2/app/manifests/1"),
-            ("[::1]:5000/app:1", "http://[::1]:5000/v2/app/manifests/1"),
-            ("127.0.0.2:5000/app:1", "https://127.0.0.2:5000/v2/app/manifests/1"),
-            ("localhost.example.com/app:1", "https://localhost.example.com/v2/app/manifests/1"),
+            ("localhost:5000/app:1", "https://localhost:5000/v2/app/manifests/1"),
+            ("[::1]:5000/app:1", "https://[::1]:5000/v2/app/manifests/1"),
             ("registry.lan:5000/app:1", "http://registry.lan:5000/v2/app/manifests/1"),
             ("a.registry.lan/app:1", "https://a.registry.lan/v2/app/manifests/1"),
             ("10.0.0.1:5000/app:1", "http://10.0.0.1:5000/v2/app/manifests/1"),

@@ -47,7 +47,7 @@ pub(super) struct Companion {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// A registry to ask over plain HTTP; those on this machine always are. May be repeated
+    /// A registry to ask over plain HTTP. May be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     insecure_registry: Vec<String>,
 }

@@ -311,6 +311,7 @@ fn of_a_status_its_own_condition_is_written() {
         "status": {"replicas": 0, "conditions": [{"type": "ReplicaFailure", "status": "True"}]},
     });
     for (group, resource) in [
+        ("", "replicationcontrollers/status"),
         ("apps", "replicasets/status"),
         ("apps", "statefulsets/status"),
         ("apps", "daemonsets/status"),
@@ -433,7 +434,15 @@ fn its_rights_are_these_and_no_others() {
     let ask = ["list", "watch", "create", "delete"];
     grant(
         None,
-        &["/pods", "apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets"],
+        &[
+            "/pods",
+            "/replicationcontrollers",
+            "/namespaces",
+            "apps/deployments",
+            "apps/replicasets",
+            "apps/statefulsets",
+            "apps/daemonsets",
+        ],
         &watch,
         &[],
     );
@@ -442,7 +451,13 @@ fn its_rights_are_these_and_no_others() {
     grant(None, &["policies.kubewarden.io/clusteradmissionpolicies"], &["get"], &["image-admission"]);
     grant(
         None,
-        &["apps/replicasets/status", "apps/statefulsets/status", "apps/daemonsets/status", "batch/jobs/status"],
+        &[
+            "/replicationcontrollers/status",
+            "apps/replicasets/status",
+            "apps/statefulsets/status",
+            "apps/daemonsets/status",
+            "batch/jobs/status",
+        ],
         &["patch"],
         &[],
     );
@@ -488,7 +503,7 @@ fn whatever_it_may_write_is_bounded() {
         assert!(policies.iter().any(|policy| rules(policy).iter().any(is_about)), "{verb} {of} has no bound");
         bounded += 1;
     }
-    assert_eq!(bounded, 13, "where are the rights?");
+    assert_eq!(bounded, 14, "where are the rights?");
 }
 
 /// They hold for this account alone, refuse, and refuse too where they can't be evaluated.

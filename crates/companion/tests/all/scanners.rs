@@ -38,7 +38,12 @@ fn a_cron_job_is_read_as_it_was_written() {
                 "automountServiceAccountToken": false,
                 "imagePullSecrets": [],
                 "restartPolicy": "Never",
-                "containers": [{"name": "image", "image": image}],
+                "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+                "containers": [{
+                    "name": "image",
+                    "image": image,
+                    "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+                }],
             }}}}},
         })
     );

@@ -187,7 +187,7 @@ async fn registries_that_want_to_be_left_alone() {
     assert_eq!(failure, Err(ReadFailure::RateLimited { until: None }));
 }
 
-/// Only `127.0.0.1` is asked by plain HTTP, and no other address of this machine.
+/// What isn't named is asked over TLS alone.
 #[tokio::test]
 async fn no_tls_where_it_must_be() {
     let stub = Stub::start_at("127.0.0.2", |_| document(MANIFEST, &manifest()));

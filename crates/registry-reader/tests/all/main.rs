@@ -24,7 +24,13 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// A reader without logins that isn't patient.
 fn reader() -> RegistryReader {
-    RegistryReader::new(Options { timeout: Duration::from_secs(1), ..Options::default() }).unwrap()
+    RegistryReader::new(options()).unwrap()
+}
+
+/// The stand-ins speak plain HTTP.
+fn options() -> Options {
+    let plain_http = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
+    Options { plain_http, timeout: Duration::from_secs(1), ..Options::default() }
 }
 
 /// A reader with a login for these hosts: `name` and `password`.
@@ -34,7 +40,7 @@ fn reader_with_login(hosts: &[&str]) -> (RegistryReader, TempDir) {
     let auths: serde_json::Map<_, _> =
         hosts.iter().map(|host| ((*host).to_owned(), serde_json::json!({"auth": "bmFtZTpwYXNzd29yZA=="}))).collect();
     fs::write(&path, serde_json::json!({"auths": auths}).to_string()).unwrap();
-    let options = Options { logins: Logins::File(path), timeout: Duration::from_secs(1), ..Options::default() };
+    let options = Options { logins: Logins::File(path), ..options() };
     (RegistryReader::new(options).unwrap(), folder)
 }
 
