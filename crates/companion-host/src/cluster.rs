@@ -13,22 +13,28 @@ use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use kube::core::DynamicObject;
 use serde_json::{Number, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tokio::runtime::Handle;
 
 /// The annotation by which trivy-operator deletes a report, after its creation.
 const LIFETIME: &str = "trivy-operator.aquasecurity.github.io/report-ttl";
 
+/// The largest manifest that is kept, and how many are: tens of megabytes at the most, and mostly five.
+const KEPT_BYTES: usize = 8 << 10;
+const KEPT: usize = 4_000;
+
 /// The watched objects, and registries, as the policy's engine asks for them.
 pub(crate) struct Watched {
     objects: RwLock<ClusterFiles>,
     registries: Arc<RegistryReader>,
+    /// Manifests by their digests, which never change.
+    manifests: Mutex<BTreeMap<String, Document>>,
     runtime: Handle,
 }
 
 impl Watched {
     pub(crate) fn new(registries: Arc<RegistryReader>) -> Self {
-        Self { objects: RwLock::default(), registries, runtime: Handle::current() }
+        Self { objects: RwLock::default(), registries, manifests: Mutex::default(), runtime: Handle::current() }
     }
 
     /// Takes in an object as it is now.
@@ -42,12 +48,23 @@ impl Watched {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(object);
     }
 
-    /// Takes out what a list of a kind doesn't show, by the identities of what it shows.
-    pub(crate) fn retain(&self, subject: &Subject, listed: &BTreeSet<String>) {
-        let kind = (subject.resource.api_version.as_str(), subject.resource.kind.as_str());
-        let is_listed = |object: &DynamicObject| object.metadata.uid.as_ref().is_some_and(|uid| listed.contains(uid));
+    /// The identities of what is known of a kind.
+    pub(crate) fn identities(&self, subject: &Subject) -> BTreeSet<String> {
+        let objects = self.objects();
+        let objects = objects.of_kind(subject.kind(), subject.namespace.as_deref());
+        objects.filter_map(|object| object.metadata.uid.clone()).collect()
+    }
+
+    /// Takes out the objects of a kind with identities that `is_gone` knows, and returns them.
+    pub(crate) fn take(&self, subject: &Subject, is_gone: impl Fn(&str) -> bool) -> Vec<DynamicObject> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.retain(kind, subject.namespace.as_deref(), is_listed);
+        let is_gone = |object: &&DynamicObject| is_gone(object.metadata.uid.as_deref().unwrap_or_default());
+        let gone: Vec<DynamicObject> =
+            objects.of_kind(subject.kind(), subject.namespace.as_deref()).filter(is_gone).cloned().collect();
+        for object in &gone {
+            objects.remove(object);
+        }
+        gone
     }
 }
 
@@ -60,10 +77,24 @@ impl Host for Watched {
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         let reference = reference(image)?;
+        let known = || self.manifests.lock().unwrap_or_else(PoisonError::into_inner);
+        if reference.digest().is_some()
+            && let Some(manifest) = known().get(image)
+        {
+            return Ok(manifest.clone());
+        }
         let read = self.runtime.block_on(self.registries.manifest(&reference)).map_err(failure)?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
-        serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())
+        let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
+        if reference.digest().is_some() && manifest.0.len() <= KEPT_BYTES {
+            let mut known = known();
+            if known.len() >= KEPT {
+                known.clear();
+            }
+            known.insert(image.to_owned(), manifest.clone());
+        }
+        Ok(manifest)
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {

@@ -4,7 +4,7 @@ use crate::work::Heard;
 use futures::StreamExt;
 use image_admission_image::workload::WorkloadKind;
 use kube::Client;
-use kube::api::{Api, ApiResource};
+use kube::api::{Api, ApiResource, ListParams};
 use kube::core::{DynamicObject, GroupVersionKind};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Config, Event, watcher};
@@ -13,6 +13,8 @@ use tokio::sync::mpsc::Sender;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
+/// The same where only metadata is read.
+const METADATA_PAGE: u32 = 500;
 
 /// What a watch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(crate) enum Purpose {
     Workloads(WorkloadKind),
     /// The objects by which we ask for scans.
     Requests,
+    /// What these objects share.
+    Shared,
     /// What the engine reads: reports, and what belongs to them.
     Reports,
     /// Namespaces, with their labels.
@@ -56,6 +60,18 @@ impl Subject {
         Self { purpose, resource, namespace: namespace.map(str::to_owned) }
     }
 
+    /// Its `apiVersion` and kind.
+    pub(crate) fn kind(&self) -> (&str, &str) {
+        (&self.resource.api_version, &self.resource.kind)
+    }
+
+    fn api(&self, client: Client) -> Api<DynamicObject> {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
+            None => Api::all_with(client, &self.resource),
+        }
+    }
+
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
         let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
         Self::new(Purpose::Workloads(kind), &api_version, kind.name(), None)
@@ -66,11 +82,7 @@ impl Subject {
 ///
 /// `number` is the subject's place among all.
 pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard: Sender<Heard>) {
-    let api: Api<DynamicObject> = match &subject.namespace {
-        Some(namespace) => Api::namespaced_with(client, namespace, &subject.resource),
-        None => Api::all_with(client, &subject.resource),
-    };
-    let mut events = watcher(api, Config::default().page_size(PAGE)).default_backoff().boxed();
+    let mut events = watcher(subject.api(client), Config::default().page_size(PAGE)).default_backoff().boxed();
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
         let what = match event {
@@ -89,6 +101,23 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
         };
         if heard.send(Heard::Seen(number, what)).await.is_err() {
             return;
+        }
+    }
+}
+
+/// The identities of all that is there, by their metadata alone.
+///
+/// # Errors
+/// What the API server says.
+pub(crate) async fn identities(client: Client, subject: &Subject) -> Result<BTreeSet<String>, kube::Error> {
+    let api = subject.api(client);
+    let (mut identities, mut page) = (BTreeSet::new(), ListParams::default().limit(METADATA_PAGE));
+    loop {
+        let list = api.list_metadata(&page).await?;
+        identities.extend(list.items.into_iter().filter_map(|object| object.metadata.uid));
+        match list.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => page = page.continue_token(&token),
+            None => return Ok(identities),
         }
     }
 }

@@ -8,11 +8,13 @@ use crate::judge::judge;
 use crate::log::{line, now, write};
 use crate::policy::Policy;
 use crate::run::Options;
-use crate::watch::{Purpose, Seen, Subject, watch};
-use image_admission_companion::event::Event;
+use crate::watch::{Purpose, Seen, Subject, identities, watch};
+use image_admission_companion::event::{Event, Happened};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
-use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
+use image_admission_companion::{
+    Action, Companion, CompanionSettings, Observation, ScanFailure, Workload, WorkloadReference,
+};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_registry_reader::RegistryReader;
@@ -32,6 +34,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 const TICK: Duration = Duration::from_millis(200);
 /// How often the policy is looked at.
 const POLICY: Duration = Duration::from_secs(60);
+/// How often reports are listed again: SBOMscanner's API begins a watch anew without what was deleted in between.
+const RESYNC: Duration = Duration::from_secs(600);
 /// What waits between the watches and the companion. More waits at the API server.
 const WAITING: usize = 256;
 /// The longest that a write to the cluster may take.
@@ -42,6 +46,8 @@ const WRITE: Duration = Duration::from_secs(10);
 pub(crate) enum Heard {
     /// What the watch of this number has seen.
     Seen(usize, Seen),
+    /// Objects of this subject aren't there any more.
+    Gone(usize, BTreeSet<String>),
     /// What came of an action.
     Observation(Box<Observation>),
     /// The policy, as it is now.
@@ -109,7 +115,7 @@ impl Work {
         hears: &mut Receiver<Heard>,
         status: &tokio::sync::watch::Sender<Status>,
     ) {
-        let (mut tick, mut policy) = (interval(TICK), interval(POLICY));
+        let (mut tick, mut policy, mut resync) = (interval(TICK), interval(POLICY), interval(RESYNC));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -123,6 +129,7 @@ impl Work {
                     let _ = status.send(self.status(now()));
                 }
                 _ = policy.tick() => self.look_at_policy(),
+                _ = resync.tick() => self.look_at_reports(),
             }
         }
     }
@@ -131,6 +138,11 @@ impl Work {
     fn hear(&mut self, heard: Heard) -> bool {
         match heard {
             Heard::Seen(number, seen) => self.see(number, seen, now()),
+            Heard::Gone(number, uids) => {
+                if let Some(subject) = self.subjects.get(number).cloned() {
+                    self.lose(&subject, |uid| uids.contains(uid), now());
+                }
+            }
             Heard::Observation(observation) => self.companion.observe(*observation, now()),
             Heard::Policy(read) => match *read {
                 Ok(policy) => return policy.written == self.policy.written,
@@ -151,7 +163,8 @@ impl Work {
                 match subject.purpose {
                     Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
                     Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
-                    Purpose::Reports => self.watched.retain(&subject, &uids),
+                    Purpose::Shared => self.companion.observe(Observation::AllShared(uids), now),
+                    Purpose::Reports => self.lose(&subject, |uid| !uids.contains(uid), now),
                     Purpose::Namespaces => {}
                 }
             }
@@ -173,6 +186,11 @@ impl Work {
             Purpose::Requests => {
                 if let Some(request) = self.policy.scanner.read_request(&json(object)) {
                     self.companion.observe(Observation::Request(request), now);
+                }
+            }
+            Purpose::Shared => {
+                if let Some(shared) = self.policy.scanner.read_shared(&json(object)) {
+                    self.companion.observe(Observation::Shared(shared), now);
                 }
             }
             Purpose::Reports => {
@@ -201,6 +219,8 @@ impl Work {
                     self.companion.observe(Observation::RequestGone(request), now);
                 }
             }
+            // The next list says it. Until then it is as if it were there.
+            Purpose::Shared => {}
             Purpose::Reports => {
                 self.mortal.remove(&uid);
                 self.watched.remove(object);
@@ -209,6 +229,14 @@ impl Work {
             Purpose::Namespaces => {
                 self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
             }
+        }
+    }
+
+    /// Reports are gone that no watch has told of.
+    fn lose(&mut self, subject: &Subject, is_gone: impl Fn(&str) -> bool, now: Timestamp) {
+        for report in self.watched.take(subject, is_gone) {
+            self.mortal.remove(report.metadata.uid.as_deref().unwrap_or_default());
+            self.touch(report, now);
         }
     }
 
@@ -256,17 +284,17 @@ impl Work {
                     let _ = heard.send(Heard::Observation(Box::new(asked))).await;
                 });
             }
-            Action::Withdraw(request) => {
+            Action::Delete { kind, name, uid, keeps_dependents } => {
                 let policy = Arc::clone(&self.policy);
-                self.write(
-                    "withdraw a request",
-                    async move { act::withdraw(&client, &policy.scanner, &request).await },
-                );
+                self.write("delete an object", async move {
+                    act::delete(&client, (kind, policy.scanner.namespace(), &name), uid, keeps_dependents).await
+                });
             }
             Action::Wake(workload) => {
                 self.write("wake a controller", async move { act::wake(&client, &workload, now).await })
             }
             Action::Tell { workload, image, happened } => {
+                log(&workload, &image, &happened);
                 let (events, identity) = (Arc::clone(&self.events), self.identity.clone());
                 self.write("write an Event", async move {
                     let event = Event { workload: &workload, image: &image, happened: &happened };
@@ -295,6 +323,24 @@ impl Work {
         Status { beat: Instant::now(), ready: missing.is_none(), remark: remark.unwrap_or_default(), metrics }
     }
 
+    fn look_at_reports(&mut self) {
+        let is_read = |(_, subject): &(usize, &Subject)| subject.purpose == Purpose::Reports;
+        for (number, subject) in self.subjects.iter().enumerate().filter(is_read) {
+            // What comes while it is listed is none of these.
+            let known = self.watched.identities(subject);
+            let (client, subject, heard) = (self.client.clone(), subject.clone(), self.heard.clone());
+            self.tasks.spawn(async move {
+                match identities(client, &subject).await {
+                    Ok(there) => {
+                        let gone = known.difference(&there).cloned().collect();
+                        let _ = heard.send(Heard::Gone(number, gone)).await;
+                    }
+                    Err(error) => warn(&format!("cannot list the {}: {error}", subject.resource.plural)),
+                }
+            });
+        }
+    }
+
     fn look_at_policy(&mut self) {
         let (client, settings, heard) = (self.client.clone(), self.settings.clone(), self.heard.clone());
         self.tasks.spawn(async move {
@@ -313,6 +359,9 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
     let scanner = &policy.scanner;
     let kind = scanner.request_kind();
     subjects.push(Subject::new(Purpose::Requests, kind.api_version, kind.kind, Some(scanner.namespace())));
+    if let Some(shared) = scanner.shared_kind() {
+        subjects.push(Subject::new(Purpose::Shared, shared.api_version, shared.kind, Some(scanner.namespace())));
+    }
     for source in &policy.settings.reports.sources {
         let namespaces = match source {
             ReportSource::SbomScanner(scanner) => &scanner.namespaces.named,
@@ -333,6 +382,19 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
 fn json(object: DynamicObject) -> Value {
     // What came as JSON is JSON.
     serde_json::to_value(object).unwrap_or_default()
+}
+
+/// What users are told is in the log, too.
+fn log(workload: &WorkloadReference, image: &str, happened: &Happened) {
+    let told = match happened {
+        Happened::ScanRequested(by) => line(LogLevel::Info, "asked for a scan").with("request", by),
+        Happened::ImageScanned => line(LogLevel::Info, "an image is scanned"),
+        Happened::ScanFailed(why) => {
+            line(LogLevel::Warning, "an image wasn't scanned").with("why", &why.to_string()).with("reason", why.label())
+        }
+    };
+    let WorkloadReference { kind, namespace, name, .. } = workload;
+    write(&told.with("image", image).with("workload", &format!("{kind} {namespace}/{name}")));
 }
 
 fn warn(message: &str) {

@@ -9,7 +9,7 @@ use crate::event::Happened;
 use crate::metrics::Metrics;
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
-use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
+use crate::scanner::{End, Judgement, Kind, NewObject, Presence, Request, Scanner, Shared};
 use crate::settings::{CompanionSettings, Retry, Seconds};
 use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
@@ -18,8 +18,9 @@ use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How many images are judged at once.
-const JUDGED_AT_ONCE: usize = 4;
+/// How many images are judged at once, and how many of one registry: one that stays silent holds up no other.
+const JUDGED_AT_ONCE: usize = 8;
+const JUDGED_OF_ONE: usize = 4;
 /// How long after its last judgement an image is judged again, if nothing happens: reports may go without a word.
 const JUDGED_AGAIN: i64 = 3_600;
 /// The same for an image whose scan is under way.
@@ -35,6 +36,8 @@ const LOOK_UP: Retry = Retry { first: Seconds(2), most: Seconds(600) };
 const APPEARS: i64 = 60;
 /// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
 const WAKES: [i64; 3] = [1, 4, 10];
+/// How long what requests share stays after nobody uses the image any more. The reports go with it.
+const UNUSED: i64 = 24 * 3_600;
 /// Due when something happens.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 /// The most Events of one minute.
@@ -78,6 +81,10 @@ pub enum Observation {
     Requests(BTreeSet<String>),
     /// A request of ours is gone.
     RequestGone(Request),
+    /// What requests of ours share, as it is now.
+    Shared(Shared),
+    /// All that is shared, by its identities: others are gone.
+    AllShared(BTreeSet<String>),
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
     /// A request of ours was created, or wasn't.
@@ -105,8 +112,17 @@ pub enum Action {
         /// The objects.
         objects: Vec<NewObject>,
     },
-    /// Delete this request, and leave what depends on it.
-    Withdraw(Request),
+    /// Delete this object of ours, if it still has this identity.
+    Delete {
+        /// Its kind.
+        kind: Kind,
+        /// Its name. It is where the scanner's objects are.
+        name: String,
+        /// Its identity.
+        uid: String,
+        /// Whether what depends on it stays.
+        keeps_dependents: bool,
+    },
     /// Write an Event about a workload.
     Tell {
         /// The workload.
@@ -173,6 +189,10 @@ struct Scan {
     idle_since: Option<Timestamp>,
     /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
     asking: Option<(u32, Timestamp)>,
+    /// Since when no workload uses it.
+    unused_since: Option<Timestamp>,
+    /// What our requests share, and when it was deleted.
+    shared: Option<(Shared, Option<Timestamp>)>,
     /// Our objects, by attempt.
     requests: BTreeMap<u32, KnownRequest>,
     /// The highest attempt that anything in the cluster has.
@@ -199,6 +219,7 @@ struct Registry {
     budget: Budget,
     failures: u32,
     until: Option<Timestamp>,
+    judging: usize,
 }
 
 impl Companion {
@@ -248,6 +269,16 @@ impl Companion {
             Observation::RequestGone(request) => {
                 if let Some(scan) = self.scans.get_mut(&request.id) {
                     scan.requests.retain(|_, known| known.request.uid != request.uid);
+                }
+            }
+            Observation::Shared(shared) => {
+                let scan = self.scans.entry(shared.id.clone()).or_default();
+                let deleted = scan.shared.take().filter(|(known, _)| *known == shared).and_then(|(_, deleted)| deleted);
+                scan.shared = Some((shared, deleted));
+            }
+            Observation::AllShared(uids) => {
+                for scan in self.scans.values_mut() {
+                    scan.shared = scan.shared.take().filter(|(shared, _)| uids.contains(&shared.uid));
                 }
             }
             Observation::Report(id, attempt) => {
@@ -360,6 +391,10 @@ impl Companion {
 
     fn judged(&mut self, named: &NamedImage, judgement: Judgement, now: Timestamp) {
         self.judging = self.judging.saturating_sub(1);
+        if let Some(host) = named.registry() {
+            let registry = self.registry(&host);
+            registry.judging = registry.judging.saturating_sub(1);
+        }
         // It may be gone in the meantime.
         let Some(image) = self.images.get_mut(named) else { return };
         image.is_being_judged = false;
@@ -393,8 +428,8 @@ impl Companion {
         if image.due == NEVER {
             image.due = after(now, again + spread(&named.image, again / 5));
         }
-        if let Ok(reference) = ImageReference::parse(&named.image) {
-            self.succeed(reference.host(), now);
+        if let Some(host) = named.registry() {
+            self.succeed(&host, now);
         }
         for id in before.keys().filter(|id| !scans.iter().any(|(own, _, _)| own == *id)) {
             self.release(id, named);
@@ -580,8 +615,20 @@ impl Companion {
                 let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
                 if known.is_done && (takes_away || !has_ended) && !is_going {
                     known.withdrawn = Some(now);
-                    self.actions.push(Action::Withdraw(known.request.clone()));
+                    let Request { name, uid, .. } = known.request.clone();
+                    let kind = self.scanner.request_kind();
+                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
                 }
+            }
+            scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));
+            let is_unused = scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
+            if let (true, Some((shared, deleted)), Some(kind)) =
+                (is_unused, &mut scan.shared, self.scanner.shared_kind())
+                && deleted.is_none_or(|deleted| now.0 - deleted.0 >= APPEARS)
+            {
+                *deleted = Some(now);
+                let Shared { name, uid, .. } = shared.clone();
+                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
             }
         }
         for (id, failure) in failed {
@@ -640,25 +687,26 @@ impl Companion {
         first.map(|(_, _, id, namespace)| (id.clone(), namespace.clone()))
     }
 
-    /// Judges images that are due.
+    /// Judges images that are due, those first that a controller waits for.
     fn judge(&mut self, now: Timestamp) {
         if self.judging >= JUDGED_AT_ONCE {
             return;
         }
-        let mut due: Vec<(Timestamp, NamedImage)> = self
-            .images
-            .iter()
-            .filter(|(_, image)| image.due <= now && !image.is_being_judged)
-            .map(|(named, image)| (image.due, named.clone()))
-            .collect();
+        let lacks_pods = |uid: &String| self.workloads.get(uid).is_some_and(|workload| workload.lacks_pods);
+        let due = self.images.iter().filter(|(_, image)| image.due <= now && !image.is_being_judged);
+        let mut due: Vec<(bool, Timestamp, NamedImage)> =
+            due.map(|(named, image)| (!image.users.iter().any(lacks_pods), image.due, named.clone())).collect();
         due.sort();
-        for (_, named) in due {
+        for (has_time, _, named) in due {
             if self.judging >= JUDGED_AT_ONCE {
                 return;
             }
-            let host = ImageReference::parse(&named.image).ok().map(|reference| reference.host().to_owned());
-            if host.is_some_and(|host| !self.registry(&host).may_ask(now)) {
-                continue;
+            let registry = named.registry().map(|host| self.registry(&host));
+            if let Some(registry) = registry {
+                if !registry.may_ask(has_time, now) {
+                    continue;
+                }
+                registry.judging += 1;
             }
             if let Some(image) = self.images.get_mut(&named) {
                 image.is_being_judged = true;
@@ -672,7 +720,7 @@ impl Companion {
 
     fn registry(&mut self, host: &str) -> &mut Registry {
         let per_minute = self.settings.registries.per_minute;
-        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None };
+        let new = || Registry { budget: Budget::new(per_minute), failures: 0, until: None, judging: 0 };
         self.registries.entry(host.to_owned()).or_insert_with(new)
     }
 
@@ -684,8 +732,7 @@ impl Companion {
         }
         registry.until = None;
         for (named, image) in &mut self.images {
-            let is_there = || ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host);
-            if image.failures > 0 && is_there() {
+            if image.failures > 0 && named.registry().as_deref() == Some(host) {
                 image.due = after(now, spread(&named.image, LOOK_UP.first.0));
             }
         }
@@ -693,14 +740,22 @@ impl Companion {
 
     /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
     fn forget(&mut self) {
-        self.scans.retain(|_, scan| !scan.users.is_empty() || !scan.requests.is_empty() || scan.asking.is_some());
+        self.scans.retain(|_, scan| {
+            let is_there = !scan.requests.is_empty() || scan.shared.is_some();
+            !scan.users.is_empty() || is_there || scan.asking.is_some()
+        });
         if self.registries.len() > self.images.len() {
-            let is_of = |named: &NamedImage, host: &str| {
-                ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host)
-            };
             let images = &self.images;
-            self.registries.retain(|host, _| images.keys().any(|named| is_of(named, host)));
+            let is_used = |host: &str| images.keys().any(|named| named.registry().as_deref() == Some(host));
+            self.registries.retain(|host, registry| registry.judging > 0 || is_used(host));
         }
+    }
+}
+
+impl NamedImage {
+    /// The host of its registry, if it is an image reference.
+    fn registry(&self) -> Option<String> {
+        ImageReference::parse(&self.image).ok().map(|reference| reference.host().to_owned())
     }
 }
 
@@ -741,8 +796,9 @@ impl Registry {
         }
     }
 
-    fn may_ask(&mut self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
+    fn may_ask(&mut self, has_time: bool, now: Timestamp) -> bool {
+        let is_open = self.judging < JUDGED_OF_ONE && self.until.is_none_or(|until| until <= now);
+        is_open && if has_time { self.budget.spend_without_hurry(now) } else { self.budget.spend(now) }
     }
 }
 

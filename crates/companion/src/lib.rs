@@ -29,6 +29,6 @@ mod workload;
 pub use companion::{Action, Companion, NamedImage, Observation};
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
-pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, TrivyOperator};
+pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, Shared, TrivyOperator};
 pub use settings::{CompanionSettings, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans};
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

@@ -270,3 +270,26 @@ fn a_controller_with_two_images_is_woken_when_both_are_scanned() {
     asleep.pass(60);
     assert!(asleep.has_report(WEB) && asleep.woken.is_empty());
 }
+
+#[test]
+fn a_registry_goes_a_day_after_its_last_image() {
+    let mut world = world(Kind::SbomScanner);
+    world.run("shop", "web", WEB);
+    world.pass(60);
+    assert_eq!(world.shared.len(), 1);
+    world.pass(2 * 24 * 3_600);
+    assert_eq!(world.shared.len(), 1, "its image is in use");
+    world.stop("shop", "web");
+    world.pass(24 * 3_600 - 60);
+    assert_eq!(world.shared.len(), 1, "the image may come back");
+    world.pass(120);
+    assert!(world.shared.is_empty());
+    // One that a new companion finds, and whose image nobody uses, too.
+    world.run("shop", "web", WEB);
+    world.reports.clear();
+    world.pass(60);
+    world.stop("shop", "web");
+    world.restart();
+    world.pass(25 * 3_600);
+    assert!(world.shared.is_empty());
+}

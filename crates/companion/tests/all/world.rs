@@ -3,7 +3,7 @@
 use image_admission_companion::event::Happened;
 use image_admission_companion::{
     Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Request,
-    ScanFailure, ScanId, Scanner, Target, Workload, WorkloadReference,
+    ScanFailure, ScanId, Scanner, Shared, Target, Workload, WorkloadReference,
 };
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
@@ -44,6 +44,8 @@ pub(crate) struct World {
     pub(crate) registry_is_up: bool,
     pub(crate) workloads: BTreeMap<String, Workload>,
     pub(crate) requests: BTreeMap<String, Request>,
+    /// By name, what requests share.
+    pub(crate) shared: BTreeMap<String, Shared>,
     /// By scan, when the report was made.
     pub(crate) reports: BTreeMap<ScanId, Timestamp>,
     /// What was asked for, and when.
@@ -80,6 +82,7 @@ impl World {
             registry_is_up: true,
             workloads: BTreeMap::new(),
             requests: BTreeMap::new(),
+            shared: BTreeMap::new(),
             reports: BTreeMap::new(),
             asked: Vec::new(),
             log: Vec::new(),
@@ -127,6 +130,7 @@ impl World {
             self.heard.push(Observation::Workload { uid: uid.clone(), workload: Some(workload.clone()) });
         }
         self.heard.extend(self.requests.values().cloned().map(Observation::Request));
+        self.heard.extend(self.shared.values().cloned().map(Observation::Shared));
     }
 
     pub(crate) fn id(&self, image: &str) -> ScanId {
@@ -199,10 +203,15 @@ impl World {
                 }
                 self.heard.push(Observation::Asked { id, attempt, result });
             }
-            Action::Withdraw(request) => {
-                self.requests.remove(&request.uid);
+            Action::Delete { kind, uid, keeps_dependents, .. } if kind == self.scanner.request_kind() => {
+                assert!(keeps_dependents, "the report must stay");
+                let Some(request) = self.requests.remove(&uid) else { return };
                 self.withdrawn.push((request.clone(), self.now));
                 self.heard.push(Observation::RequestGone(request));
+            }
+            Action::Delete { uid, .. } => {
+                self.shared.retain(|_, shared| shared.uid != uid);
+                self.heard.push(Observation::AllShared(self.shared.values().map(|of| of.uid.clone()).collect()));
             }
             Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
             Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
@@ -222,6 +231,14 @@ impl World {
 
     /// The request is the last object; its name says what it is.
     fn create(&mut self, id: &ScanId, attempt: u32, objects: &[NewObject]) -> Request {
+        for new in objects.iter().filter(|new| new.is_shared) {
+            self.uids += 1;
+            let mut object = new.object.clone();
+            object["metadata"]["uid"] = self.uids.to_string().into();
+            let shared = self.scanner.read_shared(&object).unwrap();
+            let shared = self.shared.entry(shared.name.clone()).or_insert(shared);
+            self.heard.push(Observation::Shared(shared.clone()));
+        }
         self.uids += 1;
         let name = objects.last().unwrap().object["metadata"]["name"].as_str().unwrap().to_owned();
         let request =

@@ -84,16 +84,15 @@ impl ClusterFiles {
         }
     }
 
-    /// Takes out the objects of a kind in a namespace, in all of them without one, that aren't kept.
-    pub fn retain(
-        &mut self,
+    /// The objects of a kind in a namespace, in all of them without one.
+    pub fn of_kind<'c>(
+        &'c self,
         (api_version, kind): (&str, &str),
-        namespace: Option<&str>,
-        is_kept: impl Fn(&DynamicObject) -> bool,
-    ) {
-        let Some(objects) = self.kinds.get_mut(&(api_version.to_owned(), kind.to_owned())) else { return };
-        let is_meant = |of: &Option<String>| namespace.is_none() || of.as_deref() == namespace;
-        objects.retain(|(own, _), object| !is_meant(own) || is_kept(object));
+        namespace: Option<&'c str>,
+    ) -> impl Iterator<Item = &'c DynamicObject> {
+        let objects = self.kinds.get(&(api_version.to_owned(), kind.to_owned())).into_iter().flatten();
+        let is_meant = move |of: &Option<String>| namespace.is_none() || of.as_deref() == namespace;
+        objects.filter(move |((own, _), _)| is_meant(own)).map(|(_, object)| object)
     }
 
     /// The files that objects were read from.
@@ -195,18 +194,23 @@ impl ClusterFiles {
         fields: Option<&str>,
     ) -> Result<Vec<DynamicObject>, String> {
         let labels = Selector::labels(labels.unwrap_or_default())?;
-        let fields = Selector::fields(fields.unwrap_or_default())?;
+        let by_fields = fields.filter(|fields| !fields.is_empty()).map(Selector::fields).transpose()?;
         let objects = self.kinds.get(&(api_version.to_owned(), kind.to_owned()));
         let mut selected = Vec::new();
         for ((in_namespace, _), object) in objects.into_iter().flatten() {
             if namespace.is_some() && in_namespace.as_ref() != namespace {
                 continue;
             }
-            let json = serde_json::to_value(object).map_err(|e| e.to_string())?;
             let has = object.metadata.labels.as_ref();
-            if labels.matches_labels(has.unwrap_or(&BTreeMap::new())) && fields.matches_fields(&json) {
-                selected.push(object.clone());
+            if !labels.matches_labels(has.unwrap_or(&BTreeMap::new())) {
+                continue;
             }
+            if let Some(fields) = &by_fields
+                && !fields.matches_fields(&serde_json::to_value(object).map_err(|e| e.to_string())?)
+            {
+                continue;
+            }
+            selected.push(object.clone());
         }
         Ok(selected)
     }
