@@ -128,12 +128,12 @@ impl ClusterFiles {
             Request::KubernetesListResourceNamespace(wanted) => {
                 let ListByNamespace { api_version, kind, namespace, label_selector, field_selector, .. } = wanted;
                 let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
-                (api_version, kind, self.select(api_version, kind, Some(namespace), labels, fields))
+                (api_version, kind, self.select(api_version, kind, Some(namespace), labels, fields, |_| true))
             }
             Request::KubernetesListResourceAll(wanted) => {
                 let ListAll { api_version, kind, label_selector, field_selector, .. } = wanted;
                 let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
-                (api_version, kind, self.select(api_version, kind, None, labels, fields))
+                (api_version, kind, self.select(api_version, kind, None, labels, fields, |_| true))
             }
             _ => return Vec::new(),
         };
@@ -163,6 +163,15 @@ impl ClusterFiles {
 
     /// The answer to `list_resources_by_namespace`, ordered by name.
     pub fn list_in_namespace(&self, wanted: &ListByNamespace) -> Result<Vec<u8>, String> {
+        self.list_some(wanted, |_| true)
+    }
+
+    /// The same with some of the objects.
+    pub fn list_some(
+        &self,
+        wanted: &ListByNamespace,
+        is_meant: impl Fn(&DynamicObject) -> bool,
+    ) -> Result<Vec<u8>, String> {
         let ListByNamespace { api_version, kind, namespace, .. } = wanted;
         if !self.is_namespaced(api_version, kind) {
             return Err(kubernetes::is_cluster_wide(api_version, kind));
@@ -173,6 +182,7 @@ impl ClusterFiles {
             Some(namespace),
             wanted.label_selector.as_deref(),
             wanted.field_selector.as_deref(),
+            is_meant,
         )?;
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
@@ -180,8 +190,14 @@ impl ClusterFiles {
     /// The answer to `list_resources_all`, ordered by namespace and name.
     pub fn list_all(&self, wanted: &ListAll) -> Result<Vec<u8>, String> {
         let ListAll { api_version, kind, .. } = wanted;
-        let items =
-            self.select(api_version, kind, None, wanted.label_selector.as_deref(), wanted.field_selector.as_deref())?;
+        let items = self.select(
+            api_version,
+            kind,
+            None,
+            wanted.label_selector.as_deref(),
+            wanted.field_selector.as_deref(),
+            |_| true,
+        )?;
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
 
@@ -192,6 +208,7 @@ impl ClusterFiles {
         namespace: Option<&String>,
         labels: Option<&str>,
         fields: Option<&str>,
+        is_meant: impl Fn(&DynamicObject) -> bool,
     ) -> Result<Vec<DynamicObject>, String> {
         let labels = Selector::labels(labels.unwrap_or_default())?;
         let by_fields = fields.filter(|fields| !fields.is_empty()).map(Selector::fields).transpose()?;
@@ -202,7 +219,7 @@ impl ClusterFiles {
                 continue;
             }
             let has = object.metadata.labels.as_ref();
-            if !labels.matches_labels(has.unwrap_or(&BTreeMap::new())) {
+            if !is_meant(object) || !labels.matches_labels(has.unwrap_or(&BTreeMap::new())) {
                 continue;
             }
             if let Some(fields) = &by_fields
