@@ -37,9 +37,8 @@ impl Watched {
         Self { objects: RwLock::default(), registries, manifests: Mutex::default(), runtime: Handle::current() }
     }
 
-    /// Takes in an object as it is now.
-    pub(crate) fn put(&self, mut object: DynamicObject) {
-        strip(&mut object);
+    /// Takes in an object as it is now, [stripped](strip).
+    pub(crate) fn put(&self, object: DynamicObject) {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).put(object);
     }
 
@@ -193,8 +192,8 @@ pub(crate) fn outlived(object: &DynamicObject) -> Option<Timestamp> {
     Some(Timestamp(created.saturating_add(seconds / 5 * 4)))
 }
 
-/// Takes out what doesn't say whose a report is, and how old.
-fn strip(object: &mut DynamicObject) {
+/// Takes out what doesn't say whose a report is, and how old: it is most of a report.
+pub(crate) fn strip(object: &mut DynamicObject) {
     object.metadata.managed_fields = None;
     let Some(report) = object.data.get_mut("report").and_then(Value::as_object_mut) else { return };
     for list in ["vulnerabilities", "results"] {

@@ -6,15 +6,18 @@ use image_admission_image::workload::WorkloadKind;
 use kube::Client;
 use kube::api::{Api, ApiResource, ListParams};
 use kube::core::{DynamicObject, GroupVersionKind};
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Config, Event, watcher};
+use kube::runtime::watcher::{Config, DefaultBackoff, Event, watcher};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::time::sleep;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
 /// The same where only metadata is read.
 const METADATA_PAGE: u32 = 500;
+/// The longest pause after a watch failed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a watch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,29 +83,43 @@ impl Subject {
 
 /// Watches until nobody listens. What comes while nobody takes it waits at the API server.
 ///
+/// After each failure everything is listed again: the watcher itself would go on where it was, and never say that it is whole again.
+///
 /// `number` is the subject's place among all.
 pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard: Sender<Heard>) {
-    let mut events = watcher(subject.api(client), Config::default().page_size(PAGE)).default_backoff().boxed();
+    let mut backoff = DefaultBackoff::default();
+    loop {
+        let Err(why) = follow(&client, number, &subject, &heard).await else { return };
+        if heard.send(Heard::Seen(number, Seen::Failed(why))).await.is_err() {
+            return;
+        }
+        sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
+    }
+}
+
+/// Watches until it fails, or nobody listens.
+async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> Result<(), String> {
+    let mut events = watcher(subject.api(client.clone()), Config::default().page_size(PAGE)).boxed();
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
-        let what = match event {
-            Ok(Event::Init) => {
+        let what = match event.map_err(|error| error.to_string())? {
+            Event::Init => {
                 listed.clear();
                 continue;
             }
-            Ok(Event::InitApply(object)) => {
+            Event::InitApply(object) => {
                 listed.extend(object.metadata.uid.clone());
-                Seen::Applied(Box::new(of_kind(object, &subject)))
+                Seen::Applied(Box::new(of_kind(object, subject)))
             }
-            Ok(Event::InitDone) => Seen::Listed(std::mem::take(&mut listed)),
-            Ok(Event::Apply(object)) => Seen::Applied(Box::new(of_kind(object, &subject))),
-            Ok(Event::Delete(object)) => Seen::Deleted(Box::new(of_kind(object, &subject))),
-            Err(error) => Seen::Failed(error.to_string()),
+            Event::InitDone => Seen::Listed(std::mem::take(&mut listed)),
+            Event::Apply(object) => Seen::Applied(Box::new(of_kind(object, subject))),
+            Event::Delete(object) => Seen::Deleted(Box::new(of_kind(object, subject))),
         };
         if heard.send(Heard::Seen(number, what)).await.is_err() {
-            return;
+            break;
         }
     }
+    Ok(())
 }
 
 /// The identities of all that is there, by their metadata alone.
@@ -129,4 +146,65 @@ fn of_kind(mut object: DynamicObject, subject: &Subject) -> DynamicObject {
         kind: subject.resource.kind.clone(),
     });
     object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
+
+    /// An API server that lists no Pods, and whose first watch fails. Later ones stay open.
+    async fn server(listener: TcpListener) {
+        let mut watches = 0;
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4_096];
+            let length = stream.read(&mut request).await.unwrap();
+            let is_watch = String::from_utf8_lossy(&request[..length]).contains("watch=true");
+            watches += usize::from(is_watch);
+            let (status, body) = match (is_watch, watches) {
+                (false, _) => {
+                    ("200 OK", r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#)
+                }
+                (true, 1) => ("429 Too Many Requests", "{}"),
+                (true, _) => {
+                    stream
+                        .write_all(
+                            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+                        )
+                        .await
+                        .unwrap();
+                    std::mem::forget(stream);
+                    continue;
+                }
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_failed_says_when_it_is_whole_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(server(listener));
+        let client = Client::try_from(kube::Config::new(url)).unwrap();
+        let (sender, mut hears) = mpsc::channel(8);
+        tokio::spawn(watch(client, 0, Subject::workloads(WorkloadKind::Pod), sender));
+        let mut heard = Vec::new();
+        for _ in 0..3 {
+            match timeout(Duration::from_secs(20), hears.recv()).await {
+                Ok(Some(Heard::Seen(0, Seen::Listed(_)))) => heard.push("listed"),
+                Ok(Some(Heard::Seen(0, Seen::Failed(_)))) => heard.push("failed"),
+                other => panic!("{heard:?}, then {other:?}"),
+            }
+        }
+        assert_eq!(heard, ["listed", "failed", "listed"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The work of the companion that leads: watches feed it, and what it says is done.
 
 use crate::act;
-use crate::cluster::{Watched, outlived};
+use crate::cluster::{Watched, outlived, strip};
 use crate::events::Events;
 use crate::http::Status;
 use crate::judge::judge;
@@ -180,7 +180,7 @@ impl Work {
         }
     }
 
-    fn set(&mut self, subject: &Subject, object: DynamicObject, now: Timestamp) {
+    fn set(&mut self, subject: &Subject, mut object: DynamicObject, now: Timestamp) {
         match subject.purpose {
             Purpose::Workloads(kind) => {
                 let Some(uid) = object.metadata.uid.clone() else { return };
@@ -198,6 +198,7 @@ impl Work {
                 }
             }
             Purpose::Reports => {
+                strip(&mut object);
                 if let Some(due) = outlived(&object) {
                     self.mortal.insert(object.metadata.uid.clone().unwrap_or_default(), (due, object.clone()));
                 }
@@ -223,8 +224,11 @@ impl Work {
                     self.companion.observe(Observation::RequestGone(request), now);
                 }
             }
-            // The next list says it. Until then it is as if it were there.
-            Purpose::Shared => {}
+            Purpose::Shared => {
+                if let Some(shared) = self.policy.scanner.read_shared(&json(object.clone())) {
+                    self.companion.observe(Observation::SharedGone(shared), now);
+                }
+            }
             Purpose::Reports => {
                 self.mortal.remove(&uid);
                 self.watched.remove(object);

@@ -85,6 +85,8 @@ pub enum Observation {
     Shared(Shared),
     /// All that is shared, by its identities: others are gone.
     AllShared(BTreeSet<String>),
+    /// What requests of ours share is gone.
+    SharedGone(Shared),
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
     /// A request of ours was created, or wasn't.
@@ -146,6 +148,8 @@ pub struct Companion {
     /// Namespaces that the policy leaves out.
     left_out: BTreeSet<String>,
     images: BTreeMap<NamedImage, Image>,
+    /// Whether a workload has an image that isn't among them, since there were too many.
+    has_too_many: bool,
     scans: BTreeMap<ScanId, Scan>,
     /// By the host of a registry.
     registries: BTreeMap<String, Registry>,
@@ -235,6 +239,7 @@ impl Companion {
             workloads: BTreeMap::new(),
             left_out: BTreeSet::new(),
             images: BTreeMap::new(),
+            has_too_many: false,
             scans: BTreeMap::new(),
             registries: BTreeMap::new(),
             served: BTreeMap::new(),
@@ -281,6 +286,11 @@ impl Companion {
                     scan.shared = scan.shared.take().filter(|(shared, _)| uids.contains(&shared.uid));
                 }
             }
+            Observation::SharedGone(gone) => {
+                if let Some(scan) = self.scans.get_mut(&gone.id) {
+                    scan.shared = scan.shared.take().filter(|(shared, _)| shared.uid != gone.uid);
+                }
+            }
             Observation::Report(id, attempt) => {
                 let scan = self.scans.entry(id).or_default();
                 scan.attempts = scan.attempts.max(attempt);
@@ -293,6 +303,7 @@ impl Companion {
 
     /// What is to be done now. Call it after observations, and each second.
     pub fn due(&mut self, now: Timestamp) -> Vec<Action> {
+        self.make_up(now);
         self.end_requests(now);
         self.ask(now);
         self.judge(now);
@@ -357,15 +368,26 @@ impl Companion {
         for image in before.difference(&after) {
             self.unuse(image, &uid);
         }
-        for image in after.difference(&before) {
+        for image in &after {
             if !self.images.contains_key(image) && self.images.len() >= self.settings.images {
-                self.counted.left_out += 1;
+                self.counted.left_out += u64::from(!before.contains(image));
+                self.has_too_many = true;
                 continue;
             }
             self.images.entry(image.clone()).or_insert_with(|| Image::new(now)).users.insert(uid.clone());
         }
         if let Some(workload) = workload {
             self.workloads.insert(uid, workload);
+        }
+    }
+
+    /// Looks after images that were too many, once there is room.
+    fn make_up(&mut self, now: Timestamp) {
+        if self.has_too_many && self.images.len() < self.settings.images {
+            self.has_too_many = false;
+            for (uid, workload) in self.workloads.clone() {
+                self.set_workload(uid, Some(workload), now);
+            }
         }
     }
 
@@ -411,6 +433,7 @@ impl Companion {
         let is_first = !std::mem::replace(&mut image.was_judged, true);
         image.failures = 0;
         image.impossible = None;
+        let was_looked_up = judgement != Judgement::NotAsked;
         let (scans, told) = match judgement {
             Judgement::NotAsked | Judgement::Failed { .. } => (Vec::new(), None),
             Judgement::Impossible(why) => {
@@ -428,7 +451,7 @@ impl Companion {
         if image.due == NEVER {
             image.due = after(now, again + spread(&named.image, again / 5));
         }
-        if let Some(host) = named.registry() {
+        if was_looked_up && let Some(host) = named.registry() {
             self.succeed(&host, now);
         }
         for id in before.keys().filter(|id| !scans.iter().any(|(own, _, _)| own == *id)) {
@@ -459,11 +482,15 @@ impl Companion {
         now: Timestamp,
     ) -> bool {
         let scan = self.scans.entry(id).or_default();
+        let has_moved = scan.target.as_ref().is_some_and(|before| before.digest != target.digest);
         scan.target = Some(target);
         scan.users.insert(image.clone());
         scan.is_reported = presence == Presence::Reported;
         if presence != Presence::Reported {
-            scan.lacking.insert(image.clone());
+            // Failures under the same tag were another digest's.
+            if scan.lacking.insert(image.clone()) && has_moved {
+                (scan.failures, scan.until) = (0, None);
+            }
             scan.idle_since = None;
             scan.since.get_or_insert(now);
             return false;
@@ -674,8 +701,10 @@ impl Companion {
         let mut first: Option<(Option<u64>, Timestamp, &ScanId, &String)> = None;
         for (id, scan) in &self.scans {
             let Some(since) = scan.since.filter(|_| scan.is_to_be_asked(now)) else { continue };
+            // What is pending longer than any scan of ours takes waits for nothing: its ScanJob may be gone.
+            let is_late = now.0 - since.0 >= self.settings.scans.deadline.0;
             let is_missing = |image: &&NamedImage| {
-                self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
+                is_late || self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
             };
             for image in scan.lacking.iter().filter(is_missing) {
                 let candidate = (self.served.get(&image.namespace).copied(), since, id, &image.namespace);
@@ -745,9 +774,8 @@ impl Companion {
             !scan.users.is_empty() || is_there || scan.asking.is_some()
         });
         if self.registries.len() > self.images.len() {
-            let images = &self.images;
-            let is_used = |host: &str| images.keys().any(|named| named.registry().as_deref() == Some(host));
-            self.registries.retain(|host, registry| registry.judging > 0 || is_used(host));
+            let used: BTreeSet<String> = self.images.keys().filter_map(NamedImage::registry).collect();
+            self.registries.retain(|host, registry| registry.judging > 0 || used.contains(host));
         }
     }
 }
