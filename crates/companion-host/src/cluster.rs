@@ -67,22 +67,28 @@ impl Watched {
     }
 }
 
-/// Its calls wait for registries: not on the threads of the runtime.
-impl Host for Watched {
+/// The host of one question to the engine, about one image. Its calls wait for registries: not on the threads of the runtime.
+pub(crate) struct Question<'a> {
+    pub(crate) watched: &'a Watched,
+    /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
+    pub(crate) name: &'a str,
+}
+
+impl Host for Question<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
         let reference = reference(image)?;
-        self.runtime.block_on(self.registries.digest(&reference)).map_err(failure)
+        self.watched.runtime.block_on(self.watched.registries.digest(&reference)).map_err(failure)
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         let reference = reference(image)?;
-        let known = || self.manifests.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.watched.manifests.lock().unwrap_or_else(PoisonError::into_inner);
         if reference.digest().is_some()
             && let Some(manifest) = known().get(image)
         {
             return Ok(manifest.clone());
         }
-        let read = self.runtime.block_on(self.registries.manifest(&reference)).map_err(failure)?;
+        let read = self.watched.runtime.block_on(self.watched.registries.manifest(&reference)).map_err(failure)?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
         let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
@@ -97,11 +103,11 @@ impl Host for Watched {
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
-        self.get(resource, Some(fields))
+        self.watched.get(resource, Some(fields))
     }
 
     fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
-        self.get(resource, None)
+        self.watched.get(resource, None)
     }
 
     fn list_resources(
@@ -120,7 +126,8 @@ impl Host for Watched {
             field_selector: None,
             field_masks: Some(fields.iter().map(|field| (*field).to_owned()).collect()),
         };
-        self.objects().list_in_namespace(&wanted).map(Document).map_err(HostFailure::Failed)
+        let list = self.watched.objects().list_some(&wanted, |object| may_be_about(object, self.name));
+        list.map(Document).map_err(HostFailure::Failed)
     }
 
     fn list_all_resources(&self, _: &str, _: &str) -> Result<Document, HostFailure> {
@@ -157,6 +164,14 @@ impl Watched {
         // Of what was listed whole, an object that isn't there is the only failure.
         self.objects().get(&wanted).map(Document).map_err(HostFailure::NotFound)
     }
+}
+
+/// Whether an object may be about an image with this last part of its repository: whatever says otherwise isn't, and what doesn't say
+/// may be.
+fn may_be_about(object: &DynamicObject, name: &str) -> bool {
+    let places = ["/report/artifact/repository", "/imageMetadata/repository", "/spec/repositories/0/name"];
+    let said = places.iter().find_map(|place| object.data.pointer(place)?.as_str());
+    said.is_none_or(|repository| repository.rsplit('/').next() == Some(name))
 }
 
 fn reference(image: &str) -> Result<ImageReference, HostFailure> {
@@ -312,8 +327,14 @@ mod tests {
         );
         let mut report = of_trivy_operator().1;
         let names = |watched: &Watched| {
-            let listed =
-                watched.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
+            let question = Question { watched, name: "web" };
+            let listed = question.list_resources(
+                &subject.resource.api_version,
+                &subject.resource.kind,
+                "image-scans",
+                None,
+                &[],
+            );
             let list: Value = listed.unwrap().read().unwrap();
             let items = list["items"].as_array().unwrap().clone();
             items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -337,7 +358,12 @@ mod tests {
             namespace: "image-scans",
             name,
         };
-        assert!(watched.get_resource(&resource("one"), &[]).is_ok());
-        assert!(matches!(watched.get_resource(&resource("two"), &[]), Err(HostFailure::NotFound(_))));
+        let question = Question { watched: &watched, name: "other" };
+        let listed =
+            question.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
+        let list: Value = listed.unwrap().read().unwrap();
+        assert_eq!(list["items"], json!([]), "of another repository");
+        assert!(question.get_resource(&resource("one"), &[]).is_ok());
+        assert!(matches!(question.get_resource(&resource("two"), &[]), Err(HostFailure::NotFound(_))));
     }
 }

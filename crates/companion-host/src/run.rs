@@ -18,10 +18,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, interval, sleep, timeout};
 
 /// How long to wait for another look at a policy that can't be used.
 const POLICY: Duration = Duration::from_secs(10);
+/// How long the API server may take.
+const ANSWER: Duration = Duration::from_secs(10);
 /// How often one that waits to lead says that it is there.
 const BEAT: Duration = Duration::from_secs(5);
 
@@ -141,7 +143,8 @@ async fn lead(
 /// Works, and begins anew when the policy has changed.
 async fn work(client: &Client, options: &Options, registries: &Arc<RegistryReader>, status: &watch::Sender<Status>) {
     loop {
-        match Policy::read(client, &options.settings).await {
+        let reading = timeout(ANSWER, Policy::read(client, &options.settings)).await;
+        match reading.unwrap_or_else(|_| Err("the policy can't be read: no answer from the API server".to_owned())) {
             Ok(policy) => {
                 let message = format!("asks {} for scans", policy.scanner);
                 write(&line(LogLevel::Info, &message).with("namespace", policy.scanner.namespace()));

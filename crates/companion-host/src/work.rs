@@ -13,7 +13,7 @@ use image_admission_companion::event::{Event, Happened};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{
-    Action, Companion, CompanionSettings, Observation, ScanFailure, Workload, WorkloadReference,
+    Action, Companion, CompanionSettings, Judgement, Observation, ScanFailure, Workload, WorkloadReference,
 };
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
@@ -25,6 +25,7 @@ use kube::Client;
 use kube::core::DynamicObject;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -80,7 +81,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Works until the policy changes. Dropping the future ends everything that it began.
+    /// Works until the policy changes, or the clock is set back: then what was seen is in the future. Dropping the future ends everything that it began.
     pub(crate) async fn run(
         client: Client,
         options: &Options,
@@ -120,7 +121,13 @@ impl Work {
     ) {
         let (mut tick, mut policy, mut resync) = (interval(TICK), interval(POLICY), interval(RESYNC));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = now();
         loop {
+            if now() < last {
+                warn("the clock was set back, so that everything is looked at anew");
+                return;
+            }
+            last = now();
             tokio::select! {
                 Some(heard) = hears.recv() => {
                     if !self.hear(heard) {
@@ -279,7 +286,9 @@ impl Work {
             Action::Judge(image) => {
                 let (policy, watched) = (Arc::clone(&self.policy), Arc::clone(&self.watched));
                 self.tasks.spawn_blocking(move || {
-                    let judgement = judge(&image, &policy, &watched, now);
+                    // What is left behind by a panic is thrown away with the answer.
+                    let judging = AssertUnwindSafe(|| judge(&image, &policy, &watched, now));
+                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None });
                     // Nobody listens any more when the work has ended.
                     let _ = heard.blocking_send(Heard::Observation(Box::new(Observation::Judged(image, judgement))));
                 });

@@ -15,7 +15,7 @@ use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_untrusted::time::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// How many images are judged at once, and how many of one registry: one that stays silent holds up no other.
@@ -150,13 +150,17 @@ pub struct Companion {
     images: BTreeMap<NamedImage, Image>,
     /// Whether a workload has an image that isn't among them, since there were too many.
     has_too_many: bool,
+    /// Whether one has gone since.
+    has_new_room: bool,
     scans: BTreeMap<ScanId, Scan>,
     /// By the host of a registry.
     registries: BTreeMap<String, Registry>,
     asks: Budget,
     tells: Budget,
-    /// For each namespace, the turn in which a scan of it was last asked for.
+    /// The last turn of all, and for each namespace that in which a scan of it was asked for, and an image of it looked up.
+    turn: u64,
     served: BTreeMap<String, u64>,
+    looked_up: BTreeMap<String, u64>,
     /// Controllers that are to try again, by their identities: when, and how often they were made to.
     wakes: BTreeMap<String, (Timestamp, usize)>,
     judging: usize,
@@ -167,6 +171,8 @@ pub struct Companion {
 /// An image that is looked after.
 #[derive(Debug)]
 struct Image {
+    /// The host of its registry, if it is an image reference.
+    registry: Option<String>,
     users: BTreeSet<String>,
     due: Timestamp,
     is_being_judged: bool,
@@ -191,6 +197,8 @@ struct Scan {
     is_reported: bool,
     /// Since when nobody lacks it.
     idle_since: Option<Timestamp>,
+    /// The namespace in whose turn it was last asked for.
+    turn_of: Option<String>,
     /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
     asking: Option<(u32, Timestamp)>,
     /// Since when no workload uses it.
@@ -240,9 +248,12 @@ impl Companion {
             left_out: BTreeSet::new(),
             images: BTreeMap::new(),
             has_too_many: false,
+            has_new_room: false,
             scans: BTreeMap::new(),
             registries: BTreeMap::new(),
+            turn: 0,
             served: BTreeMap::new(),
+            looked_up: BTreeMap::new(),
             wakes: BTreeMap::new(),
             judging: 0,
             actions: Vec::new(),
@@ -369,21 +380,28 @@ impl Companion {
             self.unuse(image, &uid);
         }
         for image in &after {
-            if !self.images.contains_key(image) && self.images.len() >= self.settings.images {
+            if !self.images.contains_key(image) && !self.has_room(&image.namespace) {
                 self.counted.left_out += u64::from(!before.contains(image));
                 self.has_too_many = true;
                 continue;
             }
-            self.images.entry(image.clone()).or_insert_with(|| Image::new(now)).users.insert(uid.clone());
+            self.images.entry(image.clone()).or_insert_with(|| Image::new(image, now)).users.insert(uid.clone());
         }
         if let Some(workload) = workload {
             self.workloads.insert(uid, workload);
         }
     }
 
-    /// Looks after images that were too many, once there is room.
+    /// Whether one more image of a namespace is looked after. No namespace takes all the room.
+    fn has_room(&self, namespace: &str) -> bool {
+        let first = NamedImage { namespace: namespace.to_owned(), image: String::new() };
+        let own = self.images.range(first..).take_while(|(image, _)| image.namespace == namespace);
+        self.images.len() < self.settings.images && own.count() < most_of_one(self.settings.images)
+    }
+
+    /// Looks after images that were too many, once others have gone.
     fn make_up(&mut self, now: Timestamp) {
-        if self.has_too_many && self.images.len() < self.settings.images {
+        if self.has_too_many && std::mem::take(&mut self.has_new_room) {
             self.has_too_many = false;
             for (uid, workload) in self.workloads.clone() {
                 self.set_workload(uid, Some(workload), now);
@@ -397,6 +415,7 @@ impl Companion {
         if known.users.is_empty() {
             let ids: Vec<ScanId> = known.scans.keys().cloned().collect();
             self.images.remove(image);
+            self.has_new_room = true;
             for id in ids {
                 self.release(&id, image);
             }
@@ -620,6 +639,8 @@ impl Companion {
         let is_settled = self.is_settled(now);
         let deadline = self.settings.scans.deadline.0;
         let takes_away = self.scanner.takes_requests_away();
+        // Whose users aren't all known may be in use.
+        let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
         for (id, scan) in &mut self.scans {
             let is_wanted = !scan.lacking.is_empty();
@@ -648,7 +669,7 @@ impl Companion {
                 }
             }
             scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));
-            let is_unused = scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
+            let is_unused = is_all_known && scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
             if let (true, Some((shared, deleted)), Some(kind)) =
                 (is_unused, &mut scan.shared, self.scanner.shared_kind())
                 && deleted.is_none_or(|deleted| now.0 - deleted.0 >= APPEARS)
@@ -677,11 +698,12 @@ impl Companion {
             if !self.asks.spend(now) {
                 return;
             }
-            let turn = self.served.values().max().map_or(0, |last| last + 1);
-            self.served.insert(namespace, turn);
+            self.turn += 1;
+            self.served.insert(namespace.clone(), self.turn);
             let Some(scan) = self.scans.get_mut(&id) else { return };
             let Some(target) = &scan.target else { return };
-            scan.attempts += 1;
+            scan.attempts = scan.attempts.saturating_add(1);
+            scan.turn_of = Some(namespace);
             scan.asking = Some((scan.attempts, now));
             let objects = self.scanner.request(&id, target, scan.attempts);
             let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
@@ -698,6 +720,12 @@ impl Companion {
 
     /// The scan whose turn it is: of the namespace that was served the longest ago, the one that has waited longest.
     fn next(&self, now: Timestamp) -> Option<(ScanId, String)> {
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for scan in self.scans.values().filter(|scan| scan.is_under_way() && !scan.is_reported) {
+            *places.entry(scan.turn_of.as_deref().unwrap_or_default()).or_default() += 1;
+        }
+        let most = most_of_one(self.settings.scans.at_once);
+        let has_place = |image: &&NamedImage| places.get(image.namespace.as_str()).is_none_or(|taken| *taken < most);
         let mut first: Option<(Option<u64>, Timestamp, &ScanId, &String)> = None;
         for (id, scan) in &self.scans {
             let Some(since) = scan.since.filter(|_| scan.is_to_be_asked(now)) else { continue };
@@ -706,7 +734,7 @@ impl Companion {
             let is_missing = |image: &&NamedImage| {
                 is_late || self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
             };
-            for image in scan.lacking.iter().filter(is_missing) {
+            for image in scan.lacking.iter().filter(is_missing).filter(has_place) {
                 let candidate = (self.served.get(&image.namespace).copied(), since, id, &image.namespace);
                 if first.is_none_or(|first| candidate < first) {
                     first = Some(candidate);
@@ -723,20 +751,36 @@ impl Companion {
         }
         let lacks_pods = |uid: &String| self.workloads.get(uid).is_some_and(|workload| workload.lacks_pods);
         let due = self.images.iter().filter(|(_, image)| image.due <= now && !image.is_being_judged);
-        let mut due: Vec<(bool, Timestamp, NamedImage)> =
-            due.map(|(named, image)| (!image.users.iter().any(lacks_pods), image.due, named.clone())).collect();
+        let mut due: Vec<(Timestamp, bool, &NamedImage, Option<&String>)> = due
+            .map(|(named, image)| (image.due, !image.users.iter().any(lacks_pods), named, image.registry.as_ref()))
+            .collect();
         due.sort();
-        for (has_time, _, named) in due {
-            if self.judging >= JUDGED_AT_ONCE {
-                return;
+        // Of namespaces, that first which was looked at the longest ago.
+        let mut queues: BTreeMap<(bool, Option<u64>, String), VecDeque<NamedImage>> = BTreeMap::new();
+        for (_, has_time, named, registry) in due {
+            let is_open =
+                |host| self.registries.get_mut(host).is_none_or(|of: &mut Registry| of.is_open(has_time, now));
+            if registry.is_none_or(is_open) {
+                let turn = self.looked_up.get(&named.namespace).copied();
+                let queue = queues.entry((has_time, turn, named.namespace.clone())).or_default();
+                queue.push_back(named.clone());
             }
-            let registry = named.registry().map(|host| self.registry(&host));
-            if let Some(registry) = registry {
-                if !registry.may_ask(has_time, now) {
+        }
+        while self.judging < JUDGED_AT_ONCE {
+            let Some(((has_time, turn, namespace), mut queue)) = queues.pop_first() else { return };
+            let Some(named) = queue.pop_front() else { continue };
+            if let Some(host) = self.images.get(&named).and_then(|image| image.registry.clone()) {
+                let registry = self.registry(&host);
+                if !registry.is_open(has_time, now) {
+                    queues.insert((has_time, turn, namespace), queue);
                     continue;
                 }
+                registry.budget.spend(now);
                 registry.judging += 1;
             }
+            self.turn += 1;
+            self.looked_up.insert(namespace.clone(), self.turn);
+            queues.insert((has_time, Some(self.turn), namespace), queue);
             if let Some(image) = self.images.get_mut(&named) {
                 image.is_being_judged = true;
                 // What happens from now on may not be in the answer, and makes it due again.
@@ -761,7 +805,7 @@ impl Companion {
         }
         registry.until = None;
         for (named, image) in &mut self.images {
-            if image.failures > 0 && named.registry().as_deref() == Some(host) {
+            if image.failures > 0 && image.registry.as_deref() == Some(host) {
                 image.due = after(now, spread(&named.image, LOOK_UP.first.0));
             }
         }
@@ -773,8 +817,13 @@ impl Companion {
             let is_there = !scan.requests.is_empty() || scan.shared.is_some();
             !scan.users.is_empty() || is_there || scan.asking.is_some()
         });
+        if self.served.len() + self.looked_up.len() > self.images.len() {
+            let used: BTreeSet<&String> = self.images.keys().map(|image| &image.namespace).collect();
+            self.served.retain(|namespace, _| used.contains(namespace));
+            self.looked_up.retain(|namespace, _| used.contains(namespace));
+        }
         if self.registries.len() > self.images.len() {
-            let used: BTreeSet<String> = self.images.keys().filter_map(NamedImage::registry).collect();
+            let used: BTreeSet<String> = self.images.values().filter_map(|image| image.registry.clone()).collect();
             self.registries.retain(|host, registry| registry.judging > 0 || used.contains(host));
         }
     }
@@ -788,8 +837,9 @@ impl NamedImage {
 }
 
 impl Image {
-    fn new(now: Timestamp) -> Self {
+    fn new(named: &NamedImage, now: Timestamp) -> Self {
         Self {
+            registry: named.registry(),
             users: BTreeSet::new(),
             due: now,
             is_being_judged: false,
@@ -824,10 +874,15 @@ impl Registry {
         }
     }
 
-    fn may_ask(&mut self, has_time: bool, now: Timestamp) -> bool {
-        let is_open = self.judging < JUDGED_OF_ONE && self.until.is_none_or(|until| until <= now);
-        is_open && if has_time { self.budget.spend_without_hurry(now) } else { self.budget.spend(now) }
+    fn is_open(&mut self, has_time: bool, now: Timestamp) -> bool {
+        let answers = self.until.is_none_or(|until| until <= now);
+        answers && self.judging < JUDGED_OF_ONE && self.budget.is_left(has_time, now)
     }
+}
+
+/// How much of something one namespace may take: a fifth is left for others.
+fn most_of_one(all: usize) -> usize {
+    (all - all / 5).max(1)
 }
 
 fn count(length: usize) -> u64 {

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
-mod broken;
 mod laws;
 mod scanners;
 mod stories;
+mod tenants;
 mod world;

