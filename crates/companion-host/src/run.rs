@@ -14,7 +14,7 @@ use image_admission_registry_reader::{Logins, RegistryReader, SetupError};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Result<(), RunError> {
 }
 
 async fn serve(options: &Options, registries: Arc<RegistryReader>) -> Result<(), RunError> {
-    let client = client(options).await.map_err(RunError::Cluster)?;
+    let client = client(options.kubeconfig.as_deref()).await.map_err(RunError::Cluster)?;
     let address = &options.health_bind_address;
     let listener = http::bind(address).await.map_err(|source| RunError::Listen { address: address.clone(), source })?;
     let stop = shutdown::requested().map_err(RunError::System)?;
@@ -165,8 +165,9 @@ fn waiting() -> Status {
     Status { beat: Instant::now(), ready: true, remark: "waits to lead".to_owned(), metrics: Metrics::default() }
 }
 
-async fn client(options: &Options) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
-    let config = match &options.kubeconfig {
+/// A client of the cluster that a kubeconfig names, or else of the Pod's or the user's own.
+pub(crate) async fn client(kubeconfig: Option<&Path>) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
+    let config = match kubeconfig {
         Some(path) => {
             Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default()).await?
         }

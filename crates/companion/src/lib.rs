@@ -5,7 +5,7 @@
 //!                           │                                                │ (one file for each)
 //!                        settings, budget, backoff
 //!
-//! lease (who leads) · event, metrics, log (what is said, as text)
+//! lease (who leads) · event, metrics, log (what is said, as text) · on_demand (a scan that a person asks for)
 //! ```
 //!
 //! It decides nothing of an admission, and nothing that it writes is believed: the policy reads the scanner's reports, whoever asked
@@ -20,6 +20,7 @@ pub mod event;
 pub mod lease;
 pub mod log;
 pub mod metrics;
+pub mod on_demand;
 mod scan;
 mod scan_failure;
 mod scanner;

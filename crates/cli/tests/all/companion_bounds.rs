@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
-const COMPONENTS: [&str; 4] = ["sources/none", "companion", "companion-trivy-operator", "companion-sbomscanner"];
+const COMPONENTS: [&str; 4] = ["sources/sbomscanner", "companion", "companion-trivy-operator", "companion-sbomscanner"];
 const ACCOUNT: &str = "system:serviceaccount:kubewarden:image-admission-companion";
 
 /// What is asked of the API server.

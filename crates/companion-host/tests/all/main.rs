@@ -4,6 +4,7 @@
 
 mod http;
 mod lease;
+mod on_demand;
 #[cfg(unix)]
 mod shutdown;
 mod support;

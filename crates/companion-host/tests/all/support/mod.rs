@@ -1,3 +1,4 @@
 //! What several tests need.
 
+pub(crate) mod api_server;
 pub(crate) mod lease_server;
