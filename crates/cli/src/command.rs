@@ -34,6 +34,8 @@ mod progress;
 mod rego;
 mod report_files;
 mod run;
+#[cfg(feature = "live")]
+mod scan;
 mod terminal;
 mod test;
 mod unanswered;
@@ -97,9 +99,11 @@ enum Command {
     Attach(attach::Attach),
     #[cfg(feature = "live")]
     Evidence(evidence::Evidence),
-    // It asks a real cluster for scans.
+    // These ask a real cluster for scans.
     #[cfg(feature = "live")]
     Companion(companion::Companion),
+    #[cfg(feature = "live")]
+    Scan(scan::Scan),
     #[cfg(not(target_family = "wasm"))]
     Bench(bench::Bench),
     #[cfg(not(target_family = "wasm"))]
@@ -216,6 +220,8 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Evidence(evidence) => evidence.execute(output).map_err(Box::from),
         #[cfg(feature = "live")]
         Command::Companion(companion) => companion.execute().map_err(Box::from),
+        #[cfg(feature = "live")]
+        Command::Scan(scan) => scan.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]

@@ -1,6 +1,8 @@
 //! Does in the cluster what the companion says. What it writes is small, and never the result of anything.
 
-use image_admission_companion::{NewObject, Request, ScanFailure, Scanner, WorkloadReference};
+use crate::log::{line, write};
+use image_admission_companion::log::LogLevel;
+use image_admission_companion::{Kind, NewObject, ScanFailure, WorkloadReference};
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
@@ -26,32 +28,49 @@ pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(),
         let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => {}
-            Err(kube::Error::Api(status)) => match status.code {
-                CONFLICT => {}
-                401 | 403 => return Err(ScanFailure::Refused),
-                400 | 404 | 422 => return Err(ScanFailure::Invalid),
-                _ => return Err(ScanFailure::Outage),
-            },
-            Err(_) => return Err(ScanFailure::Outage),
+            Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
+            Err(error) => {
+                let why = refusal(&error);
+                let line = line(LogLevel::Warning, "an object wasn't created").with("object", &new.shown());
+                write(&line.with("why", &error.to_string()));
+                return Err(why);
+            }
         }
     }
     Ok(())
 }
 
-/// Deletes a request, and leaves the report that depends on it.
+/// Why the API server doesn't create an object.
+fn refusal(error: &kube::Error) -> ScanFailure {
+    match error {
+        kube::Error::Api(status) => match status.code {
+            401 | 403 => ScanFailure::Refused,
+            400 | 404 | 422 => ScanFailure::Invalid,
+            _ => ScanFailure::Outage,
+        },
+        _ => ScanFailure::Outage,
+    }
+}
+
+/// Deletes an object of ours where the scanner's objects are.
 ///
 /// # Errors
-/// What the API server says. A request that is gone, or another one by now, is no error.
-pub(crate) async fn withdraw(client: &Client, scanner: &Scanner, request: &Request) -> Result<(), kube::Error> {
-    let kind = scanner.request_kind();
+/// What the API server says. That it is gone, or another one by now, is no error.
+pub(crate) async fn delete(
+    client: &Client,
+    (kind, namespace, name): (Kind, &str, &str),
+    uid: String,
+    keeps_dependents: bool,
+) -> Result<(), kube::Error> {
     let resource = resource(kind.api_version, kind.kind, kind.plural);
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), scanner.namespace(), &resource);
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let propagation = if keeps_dependents { PropagationPolicy::Orphan } else { PropagationPolicy::Background };
     let how = DeleteParams {
-        propagation_policy: Some(PropagationPolicy::Orphan),
-        preconditions: Some(Preconditions { uid: Some(request.uid.clone()), resource_version: None }),
+        propagation_policy: Some(propagation),
+        preconditions: Some(Preconditions { uid: Some(uid), resource_version: None }),
         ..DeleteParams::default()
     };
-    match api.delete(&request.name, &how).await {
+    match api.delete(name, &how).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if matches!(status.code, NOT_FOUND | CONFLICT) => Ok(()),
         Err(error) => Err(error),

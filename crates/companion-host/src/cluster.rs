@@ -13,27 +13,32 @@ use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use kube::core::DynamicObject;
 use serde_json::{Number, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tokio::runtime::Handle;
 
 /// The annotation by which trivy-operator deletes a report, after its creation.
 const LIFETIME: &str = "trivy-operator.aquasecurity.github.io/report-ttl";
 
+/// The largest manifest that is kept, and how many are: tens of megabytes at the most, and mostly five.
+const KEPT_BYTES: usize = 8 << 10;
+const KEPT: usize = 4_000;
+
 /// The watched objects, and registries, as the policy's engine asks for them.
 pub(crate) struct Watched {
     objects: RwLock<ClusterFiles>,
     registries: Arc<RegistryReader>,
+    /// Manifests by their digests, which never change.
+    manifests: Mutex<BTreeMap<String, Document>>,
     runtime: Handle,
 }
 
 impl Watched {
     pub(crate) fn new(registries: Arc<RegistryReader>) -> Self {
-        Self { objects: RwLock::default(), registries, runtime: Handle::current() }
+        Self { objects: RwLock::default(), registries, manifests: Mutex::default(), runtime: Handle::current() }
     }
 
-    /// Takes in an object as it is now.
-    pub(crate) fn put(&self, mut object: DynamicObject) {
-        strip(&mut object);
+    /// Takes in an object as it is now, [stripped](strip).
+    pub(crate) fn put(&self, object: DynamicObject) {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).put(object);
     }
 
@@ -42,36 +47,67 @@ impl Watched {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(object);
     }
 
-    /// Takes out what a list of a kind doesn't show, by the identities of what it shows.
-    pub(crate) fn retain(&self, subject: &Subject, listed: &BTreeSet<String>) {
-        let kind = (subject.resource.api_version.as_str(), subject.resource.kind.as_str());
-        let is_listed = |object: &DynamicObject| object.metadata.uid.as_ref().is_some_and(|uid| listed.contains(uid));
+    /// The identities of what is known of a kind.
+    pub(crate) fn identities(&self, subject: &Subject) -> BTreeSet<String> {
+        let objects = self.objects();
+        let objects = objects.of_kind(subject.kind(), subject.namespace.as_deref());
+        objects.filter_map(|object| object.metadata.uid.clone()).collect()
+    }
+
+    /// Takes out the objects of a kind with identities that `is_gone` knows, and returns them.
+    pub(crate) fn take(&self, subject: &Subject, is_gone: impl Fn(&str) -> bool) -> Vec<DynamicObject> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
-        objects.retain(kind, subject.namespace.as_deref(), is_listed);
+        let is_gone = |object: &&DynamicObject| is_gone(object.metadata.uid.as_deref().unwrap_or_default());
+        let gone: Vec<DynamicObject> =
+            objects.of_kind(subject.kind(), subject.namespace.as_deref()).filter(is_gone).cloned().collect();
+        for object in &gone {
+            objects.remove(object);
+        }
+        gone
     }
 }
 
-/// Its calls wait for registries: not on the threads of the runtime.
-impl Host for Watched {
+/// The host of one question to the engine, about one image. Its calls wait for registries: not on the threads of the runtime.
+pub(crate) struct Question<'a> {
+    pub(crate) watched: &'a Watched,
+    /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
+    pub(crate) name: &'a str,
+}
+
+impl Host for Question<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
         let reference = reference(image)?;
-        self.runtime.block_on(self.registries.digest(&reference)).map_err(failure)
+        self.watched.runtime.block_on(self.watched.registries.digest(&reference)).map_err(failure)
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         let reference = reference(image)?;
-        let read = self.runtime.block_on(self.registries.manifest(&reference)).map_err(failure)?;
+        let known = || self.watched.manifests.lock().unwrap_or_else(PoisonError::into_inner);
+        if reference.digest().is_some()
+            && let Some(manifest) = known().get(image)
+        {
+            return Ok(manifest.clone());
+        }
+        let read = self.watched.runtime.block_on(self.watched.registries.manifest(&reference)).map_err(failure)?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
-        serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())
+        let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
+        if reference.digest().is_some() && manifest.0.len() <= KEPT_BYTES {
+            let mut known = known();
+            if known.len() >= KEPT {
+                known.clear();
+            }
+            known.insert(image.to_owned(), manifest.clone());
+        }
+        Ok(manifest)
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
-        self.get(resource, Some(fields))
+        self.watched.get(resource, Some(fields))
     }
 
     fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
-        self.get(resource, None)
+        self.watched.get(resource, None)
     }
 
     fn list_resources(
@@ -90,7 +126,8 @@ impl Host for Watched {
             field_selector: None,
             field_masks: Some(fields.iter().map(|field| (*field).to_owned()).collect()),
         };
-        self.objects().list_in_namespace(&wanted).map(Document).map_err(HostFailure::Failed)
+        let list = self.watched.objects().list_some(&wanted, |object| may_be_about(object, self.name));
+        list.map(Document).map_err(HostFailure::Failed)
     }
 
     fn list_all_resources(&self, _: &str, _: &str) -> Result<Document, HostFailure> {
@@ -129,6 +166,14 @@ impl Watched {
     }
 }
 
+/// Whether an object may be about an image with this last part of its repository: whatever says otherwise isn't, and what doesn't say
+/// may be.
+fn may_be_about(object: &DynamicObject, name: &str) -> bool {
+    let places = ["/report/artifact/repository", "/imageMetadata/repository", "/spec/repositories/0/name"];
+    let said = places.iter().find_map(|place| object.data.pointer(place)?.as_str());
+    said.is_none_or(|repository| repository.rsplit('/').next() == Some(name))
+}
+
 fn reference(image: &str) -> Result<ImageReference, HostFailure> {
     ImageReference::parse(image).map_err(|_| HostFailure::Malformed("it is no image reference".to_owned()))
 }
@@ -162,8 +207,8 @@ pub(crate) fn outlived(object: &DynamicObject) -> Option<Timestamp> {
     Some(Timestamp(created.saturating_add(seconds / 5 * 4)))
 }
 
-/// Takes out what doesn't say whose a report is, and how old.
-fn strip(object: &mut DynamicObject) {
+/// Takes out what doesn't say whose a report is, and how old: it is most of a report.
+pub(crate) fn strip(object: &mut DynamicObject) {
     object.metadata.managed_fields = None;
     let Some(report) = object.data.get_mut("report").and_then(Value::as_object_mut) else { return };
     for list in ["vulnerabilities", "results"] {
@@ -175,5 +220,150 @@ fn strip(object: &mut DynamicObject) {
     let counts = report.get_mut("summary").and_then(Value::as_object_mut);
     for count in counts.into_iter().flat_map(serde_json::Map::values_mut).filter(|value| value.is_number()) {
         *count = Value::Number(Number::from(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_engine::{check_settings, known_scan};
+    use image_admission_host::WireHost;
+    use image_admission_stub_host::{StubHost, digest_of, manifest};
+    use serde_json::json;
+
+    const IMAGE: &str = "ghcr.io/team/web:1.0";
+    const NOW: &str = "2026-11-28T12:00:00Z";
+
+    fn digest() -> String {
+        digest_of(&manifest().to_string())
+    }
+
+    fn of_trivy_operator() -> (Value, Value) {
+        let report = json!({
+            "apiVersion": "aquasecurity.github.io/v1alpha1",
+            "kind": "VulnerabilityReport",
+            "metadata": {"name": "cronjob-scan-image", "namespace": "image-scans", "managedFields": [{"manager": "trivy-operator"}]},
+            "report": {
+                "updateTimestamp": NOW,
+                "registry": {"server": "ghcr.io"},
+                "artifact": {"repository": "team/web", "digest": digest()},
+                "summary": {"criticalCount": 1, "highCount": 2, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0},
+                "vulnerabilities": [{"vulnerabilityID": "CVE-2026-0001", "severity": "CRITICAL", "resource": "zlib", "installedVersion": "1", "fixedVersion": "2"}],
+            },
+        });
+        (json!({"trivyOperator": {"namespaces": ["image-scans"]}}), report)
+    }
+
+    fn of_sbomscanner() -> (Value, Value) {
+        let report = json!({
+            "apiVersion": "storage.sbomscanner.kubewarden.io/v1alpha1",
+            "kind": "VulnerabilityReport",
+            "metadata": {"name": "a", "namespace": "sbomscanner"},
+            "imageMetadata": {"registry": "r", "registryURI": "ghcr.io", "repository": "team/web", "tag": "1.0", "platform": "linux/amd64", "digest": digest()},
+            "report": {
+                "summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0, "suppressed": 0},
+                "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": [
+                    {"cve": "CVE-2026-0001", "severity": "CRITICAL", "packageName": "zlib", "installedVersion": "1", "fixedVersions": ["2"], "suppressed": false},
+                ]}],
+            },
+        });
+        (json!({"sbomscanner": {"namespaces": ["sbomscanner"]}}), report)
+    }
+
+    /// The state that the engine finds with a report.
+    fn state(source: &Value, report: &Value) -> &'static str {
+        let settings =
+            json!({"registries": ["ghcr.io"], "reports": {"sources": [source], "platforms": ["linux/amd64"]}});
+        let host = StubHost::default().pushed(IMAGE, manifest()).object(report.clone());
+        let settings = check_settings(&settings).unwrap().only_reports();
+        let now = Timestamp::parse(NOW).unwrap();
+        known_scan(IMAGE, "shop", &settings, &WireHost(host.wire()), now).unwrap().1.state.name()
+    }
+
+    /// Without its findings a report is there all the same, and an unreadable one doesn't become readable.
+    #[test]
+    fn findings_arent_kept() {
+        for (source, report) in [of_trivy_operator(), of_sbomscanner()] {
+            let mut object: DynamicObject = serde_json::from_value(report.clone()).unwrap();
+            strip(&mut object);
+            let stripped = serde_json::to_value(&object).unwrap();
+            assert!(!stripped.to_string().contains("CVE-2026-0001") && !stripped.to_string().contains("managedFields"));
+            assert_eq!((state(&source, &report), state(&source, &stripped)), ("fresh", "fresh"), "{source}");
+            let mut other: DynamicObject = serde_json::from_value(report.clone()).unwrap();
+            other.data["report"] = json!({"vulnerabilities": "none", "results": 7});
+            strip(&mut other);
+            assert_ne!(state(&source, &serde_json::to_value(&other).unwrap()), "fresh", "{source}");
+        }
+    }
+
+    #[test]
+    fn when_a_report_should_be_made_anew() {
+        let created = Timestamp::parse(NOW).unwrap();
+        for (lifetime, expected) in [
+            (Some("24h0m0s"), Some(created.0 + 69_120)),
+            (Some("10s"), Some(created.0 + 8)),
+            (Some("soon"), None),
+            (None, None),
+        ] {
+            let mut metadata = json!({"name": "a", "creationTimestamp": NOW});
+            if let Some(lifetime) = lifetime {
+                metadata["annotations"] = json!({LIFETIME: lifetime});
+            }
+            let object = serde_json::from_value(json!({"metadata": metadata})).unwrap();
+            assert_eq!(outlived(&object).map(|time| time.0), expected, "{lifetime:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_found_and_what_goes_isnt() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _guard = runtime.enter();
+        let watched = Watched::new(Arc::new(RegistryReader::new(Default::default()).unwrap()));
+        let subject = Subject::new(
+            crate::watch::Purpose::Reports,
+            "aquasecurity.github.io/v1alpha1",
+            "VulnerabilityReport",
+            Some("image-scans"),
+        );
+        let mut report = of_trivy_operator().1;
+        let names = |watched: &Watched| {
+            let question = Question { watched, name: "web" };
+            let listed = question.list_resources(
+                &subject.resource.api_version,
+                &subject.resource.kind,
+                "image-scans",
+                None,
+                &[],
+            );
+            let list: Value = listed.unwrap().read().unwrap();
+            let items = list["items"].as_array().unwrap().clone();
+            items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        for name in ["one", "two", "three"] {
+            report["metadata"]["name"] = name.into();
+            report["metadata"]["uid"] = name.into();
+            // Twice is once.
+            watched.put(serde_json::from_value(report.clone()).unwrap());
+            watched.put(serde_json::from_value(report.clone()).unwrap());
+        }
+        assert_eq!(names(&watched), ["one", "three", "two"]);
+        assert_eq!(watched.identities(&subject).len(), 3);
+        let gone = watched.take(&subject, |uid| uid == "two");
+        assert_eq!(gone.len(), 1);
+        watched.remove(&serde_json::from_value(report).unwrap());
+        assert_eq!(names(&watched), ["one"]);
+        let resource = |name| Resource {
+            api_version: "aquasecurity.github.io/v1alpha1",
+            kind: "VulnerabilityReport",
+            namespace: "image-scans",
+            name,
+        };
+        let question = Question { watched: &watched, name: "other" };
+        let listed =
+            question.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
+        let list: Value = listed.unwrap().read().unwrap();
+        assert_eq!(list["items"], json!([]), "of another repository");
+        assert!(question.get_resource(&resource("one"), &[]).is_ok());
+        assert!(matches!(question.get_resource(&resource("two"), &[]), Err(HostFailure::NotFound(_))));
     }
 }

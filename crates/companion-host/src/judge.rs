@@ -1,9 +1,10 @@
 //! Asks the policy's engine what is known of an image.
 
-use crate::cluster::Watched;
+use crate::cluster::{Question, Watched};
 use crate::policy::Policy;
 use image_admission_companion::{Judgement, NamedImage};
 use image_admission_engine::known_scan;
+use image_admission_image::ImageReference;
 use image_admission_untrusted::time::Timestamp;
 
 /// What part of `maxAge` is left when a report counts as too old here, so that the next one is there in time: one of so many.
@@ -13,7 +14,10 @@ const LEFT: i64 = 5;
 pub(crate) fn judge(image: &NamedImage, policy: &Policy, watched: &Watched, now: Timestamp) -> Judgement {
     let age = policy.settings.reports.max_age.as_ref().map_or(0, |age| age.seconds() / LEFT);
     let soon = Timestamp(now.0.saturating_add(age));
-    match known_scan(&image.image, &image.namespace, &policy.settings, watched, soon) {
+    let reference = ImageReference::parse(&image.image).ok();
+    let name = reference.as_ref().and_then(|reference| reference.repository().rsplit('/').next()).unwrap_or_default();
+    let question = Question { watched, name };
+    match known_scan(&image.image, &image.namespace, &policy.settings, &question, soon) {
         Some((reference, report)) => policy.scanner.judge(&reference, &report),
         None => Judgement::NotAsked,
     }

@@ -7,6 +7,8 @@
 //!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
 //! ```
 //!
+//! `on_demand` is the other side: how a person asks for a scan, and waits for it.
+//!
 //! It decides nothing: which image needs a scan the policy's engine says, and when it is asked for `companion` says.
 
 mod act;
@@ -17,10 +19,12 @@ pub mod http;
 mod judge;
 pub mod lease;
 mod log;
+mod on_demand;
 mod policy;
 mod run;
 pub mod shutdown;
 mod watch;
 mod work;
 
+pub use on_demand::{News, ScanOptions, ScanTiming, scan};
 pub use run::{Options, RunError, run};

@@ -14,14 +14,16 @@ use image_admission_registry_reader::{Logins, RegistryReader, SetupError};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, interval, sleep, timeout};
 
 /// How long to wait for another look at a policy that can't be used.
 const POLICY: Duration = Duration::from_secs(10);
+/// How long the API server may take.
+const ANSWER: Duration = Duration::from_secs(10);
 /// How often one that waits to lead says that it is there.
 const BEAT: Duration = Duration::from_secs(5);
 
@@ -83,7 +85,7 @@ pub fn run(options: &Options) -> Result<(), RunError> {
 }
 
 async fn serve(options: &Options, registries: Arc<RegistryReader>) -> Result<(), RunError> {
-    let client = client(options).await.map_err(RunError::Cluster)?;
+    let client = client(options.kubeconfig.as_deref()).await.map_err(RunError::Cluster)?;
     let address = &options.health_bind_address;
     let listener = http::bind(address).await.map_err(|source| RunError::Listen { address: address.clone(), source })?;
     let stop = shutdown::requested().map_err(RunError::System)?;
@@ -141,7 +143,8 @@ async fn lead(
 /// Works, and begins anew when the policy has changed.
 async fn work(client: &Client, options: &Options, registries: &Arc<RegistryReader>, status: &watch::Sender<Status>) {
     loop {
-        match Policy::read(client, &options.settings).await {
+        let reading = timeout(ANSWER, Policy::read(client, &options.settings)).await;
+        match reading.unwrap_or_else(|_| Err("the policy can't be read: no answer from the API server".to_owned())) {
             Ok(policy) => {
                 let message = format!("asks {} for scans", policy.scanner);
                 write(&line(LogLevel::Info, &message).with("namespace", policy.scanner.namespace()));
@@ -162,8 +165,9 @@ fn waiting() -> Status {
     Status { beat: Instant::now(), ready: true, remark: "waits to lead".to_owned(), metrics: Metrics::default() }
 }
 
-async fn client(options: &Options) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
-    let config = match &options.kubeconfig {
+/// A client of the cluster that a kubeconfig names, or else of the Pod's or the user's own.
+pub(crate) async fn client(kubeconfig: Option<&Path>) -> Result<Client, Box<dyn std::error::Error + Send + Sync>> {
+    let config = match kubeconfig {
         Some(path) => {
             Config::from_custom_kubeconfig(Kubeconfig::read_from(path)?, &KubeConfigOptions::default()).await?
         }

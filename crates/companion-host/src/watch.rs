@@ -4,16 +4,21 @@ use crate::work::Heard;
 use futures::{StreamExt, TryStreamExt};
 use image_admission_image::workload::WorkloadKind;
 use kube::Client;
-use kube::api::{Api, ApiResource};
+use kube::api::{Api, ApiResource, ListParams};
 use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Config, Event, metadata_watcher, watcher};
+use kube::runtime::watcher::{Config, DefaultBackoff, Event, metadata_watcher, watcher};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::time::sleep;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
+/// The same where only metadata is read.
+const METADATA_PAGE: u32 = 500;
+/// The longest pause after a watch failed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a watch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +27,8 @@ pub(crate) enum Purpose {
     Workloads(WorkloadKind),
     /// The objects by which we ask for scans.
     Requests,
+    /// What these objects share.
+    Shared,
     /// What the engine reads: reports, and what belongs to them.
     Reports,
     /// Objects with evidence, without it.
@@ -59,6 +66,18 @@ impl Subject {
         Self { purpose, resource, namespace: namespace.map(str::to_owned) }
     }
 
+    /// Its `apiVersion` and kind.
+    pub(crate) fn kind(&self) -> (&str, &str) {
+        (&self.resource.api_version, &self.resource.kind)
+    }
+
+    fn api(&self, client: Client) -> Api<DynamicObject> {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
+            None => Api::all_with(client, &self.resource),
+        }
+    }
+
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
         let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
         Self::new(Purpose::Workloads(kind), &api_version, kind.name(), None)
@@ -67,36 +86,63 @@ impl Subject {
 
 /// Watches until nobody listens. What comes while nobody takes it waits at the API server.
 ///
+/// After each failure everything is listed again: the watcher itself would go on where it was, and never say that it is whole again.
+///
 /// `number` is the subject's place among all.
 pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard: Sender<Heard>) {
-    let api: Api<DynamicObject> = match &subject.namespace {
-        Some(namespace) => Api::namespaced_with(client, namespace, &subject.resource),
-        None => Api::all_with(client, &subject.resource),
-    };
-    let config = Config::default().page_size(PAGE);
+    let mut backoff = DefaultBackoff::default();
+    loop {
+        let Err(why) = follow(&client, number, &subject, &heard).await else { return };
+        if heard.send(Heard::Seen(number, Seen::Failed(why))).await.is_err() {
+            return;
+        }
+        sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
+    }
+}
+
+/// Watches until it fails, or nobody listens.
+async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> Result<(), String> {
+    let (api, config) = (subject.api(client.clone()), Config::default().page_size(PAGE));
     let mut events = match subject.purpose {
         // Each may have a MiB.
-        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
-        _ => watcher(api, config).default_backoff().boxed(),
+        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).boxed(),
+        _ => watcher(api, config).boxed(),
     };
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
-        let what = match event {
-            Ok(Event::Init) => {
+        let what = match event.map_err(|error| error.to_string())? {
+            Event::Init => {
                 listed.clear();
                 continue;
             }
-            Ok(Event::InitApply(object)) => {
+            Event::InitApply(object) => {
                 listed.extend(object.metadata.uid.clone());
-                Seen::Applied(Box::new(of_kind(object, &subject)))
+                Seen::Applied(Box::new(of_kind(object, subject)))
             }
-            Ok(Event::InitDone) => Seen::Listed(std::mem::take(&mut listed)),
-            Ok(Event::Apply(object)) => Seen::Applied(Box::new(of_kind(object, &subject))),
-            Ok(Event::Delete(object)) => Seen::Deleted(Box::new(of_kind(object, &subject))),
-            Err(error) => Seen::Failed(error.to_string()),
+            Event::InitDone => Seen::Listed(std::mem::take(&mut listed)),
+            Event::Apply(object) => Seen::Applied(Box::new(of_kind(object, subject))),
+            Event::Delete(object) => Seen::Deleted(Box::new(of_kind(object, subject))),
         };
         if heard.send(Heard::Seen(number, what)).await.is_err() {
-            return;
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The identities of all that is there, by their metadata alone.
+///
+/// # Errors
+/// What the API server says.
+pub(crate) async fn identities(client: Client, subject: &Subject) -> Result<BTreeSet<String>, kube::Error> {
+    let api = subject.api(client);
+    let (mut identities, mut page) = (BTreeSet::new(), ListParams::default().limit(METADATA_PAGE));
+    loop {
+        let list = api.list_metadata(&page).await?;
+        identities.extend(list.items.into_iter().filter_map(|object| object.metadata.uid));
+        match list.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => page = page.continue_token(&token),
+            None => return Ok(identities),
         }
     }
 }
@@ -130,6 +176,10 @@ fn of_kind(mut object: DynamicObject, subject: &Subject) -> DynamicObject {
 mod tests {
     use super::*;
     use image_admission_companion::evidence::{IMAGE_EVIDENCE, KnownObject};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
+    use tokio::time::timeout;
 
     #[test]
     fn metadata_alone_says_whose_an_object_is() {
@@ -156,5 +206,57 @@ mod tests {
         assert_eq!((known.digest.as_str(), known.uid.as_str()), (digest.as_str(), "7"));
         // Nothing of it was lost on the way.
         assert_eq!(known, KnownObject::read(&sent).unwrap());
+    }
+
+    /// An API server that lists no Pods, and whose first watch fails. Later ones stay open.
+    async fn server(listener: TcpListener) {
+        let mut watches = 0;
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut request = [0; 4_096];
+            let length = stream.read(&mut request).await.unwrap();
+            let is_watch = String::from_utf8_lossy(&request[..length]).contains("watch=true");
+            watches += usize::from(is_watch);
+            let (status, body) = match (is_watch, watches) {
+                (false, _) => {
+                    ("200 OK", r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#)
+                }
+                (true, 1) => ("429 Too Many Requests", "{}"),
+                (true, _) => {
+                    stream
+                        .write_all(
+                            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+                        )
+                        .await
+                        .unwrap();
+                    std::mem::forget(stream);
+                    continue;
+                }
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_failed_says_when_it_is_whole_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(server(listener));
+        let client = Client::try_from(kube::Config::new(url)).unwrap();
+        let (sender, mut hears) = mpsc::channel(8);
+        tokio::spawn(watch(client, 0, Subject::workloads(WorkloadKind::Pod), sender));
+        let mut heard = Vec::new();
+        for _ in 0..3 {
+            match timeout(Duration::from_secs(20), hears.recv()).await {
+                Ok(Some(Heard::Seen(0, Seen::Listed(_)))) => heard.push("listed"),
+                Ok(Some(Heard::Seen(0, Seen::Failed(_)))) => heard.push("failed"),
+                other => panic!("{heard:?}, then {other:?}"),
+            }
+        }
+        assert_eq!(heard, ["listed", "failed", "listed"]);
     }
 }

@@ -1,7 +1,7 @@
 //! The work of the companion that leads: watches feed it, and what it says is done.
 
 use crate::act;
-use crate::cluster::{Watched, outlived};
+use crate::cluster::{Watched, outlived, strip};
 use crate::events::Events;
 use crate::evidence;
 use crate::http::Status;
@@ -9,23 +9,27 @@ use crate::judge::judge;
 use crate::log::{line, now, write};
 use crate::policy::Policy;
 use crate::run::Options;
-use crate::watch::{Purpose, Seen, Subject, watch};
-use image_admission_companion::event::Event;
+use crate::watch::{Purpose, Seen, Subject, identities, watch};
+use image_admission_companion::event::{Event, Happened};
 use image_admission_companion::evidence::{Evidence, EvidenceAction, EvidenceObservation, IMAGE_EVIDENCE, KnownObject};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
-use image_admission_companion::{Action, Companion, CompanionSettings, Observation, ScanFailure, Workload};
+use image_admission_companion::{
+    Action, Companion, CompanionSettings, Judgement, Observation, ScanFailure, Workload, WorkloadReference,
+};
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_judgement::resolve::may_ask;
 use image_admission_registry_reader::RegistryReader;
 use image_admission_settings::ReportSource;
+use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
 use kube::core::DynamicObject;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{self, Receiver, Sender};
@@ -38,8 +42,12 @@ const TICK: Duration = Duration::from_millis(200);
 const USED: Duration = Duration::from_secs(5);
 /// How often the policy is looked at.
 const POLICY: Duration = Duration::from_secs(60);
+/// How often reports are listed again: SBOMscanner's API begins a watch anew without what was deleted in between.
+const RESYNC: Duration = Duration::from_secs(600);
 /// What waits between the watches and the companion. More waits at the API server.
 const WAITING: usize = 256;
+/// The most characters of an error of the API server that are logged.
+const MAX_REASON: usize = 200;
 /// The longest that a write to the cluster may take.
 const WRITE: Duration = Duration::from_secs(10);
 
@@ -48,6 +56,8 @@ const WRITE: Duration = Duration::from_secs(10);
 pub(crate) enum Heard {
     /// What the watch of this number has seen.
     Seen(usize, Seen),
+    /// Objects of this subject aren't there any more.
+    Gone(usize, BTreeSet<String>),
     /// What came of an action.
     Observation(Box<Observation>),
     /// What came of an action about evidence.
@@ -67,7 +77,7 @@ pub(crate) struct Work {
     registries: Arc<RegistryReader>,
     watched: Arc<Watched>,
     subjects: Vec<Subject>,
-    /// The watches that have listed everything, and haven't failed since.
+    /// The watches that have listed everything.
     in_sync: BTreeSet<usize>,
     /// By identity, the reports that go by themselves: when they should be made anew.
     mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
@@ -82,7 +92,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Works until the policy changes. Dropping the future ends everything that it began.
+    /// Works until the policy changes, or the clock is set back: then what was seen is in the future. Dropping the future ends everything that it began.
     pub(crate) async fn run(
         client: Client,
         options: &Options,
@@ -129,9 +139,16 @@ impl Work {
         hears: &mut Receiver<Heard>,
         status: &tokio::sync::watch::Sender<Status>,
     ) {
-        let (mut tick, mut used, mut policy) = (interval(TICK), interval(USED), interval(POLICY));
+        let (mut tick, mut used) = (interval(TICK), interval(USED));
+        let (mut policy, mut resync) = (interval(POLICY), interval(RESYNC));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last = now();
         loop {
+            if now() < last {
+                warn("the clock was set back, so that everything is looked at anew");
+                return;
+            }
+            last = now();
             tokio::select! {
                 Some(heard) = hears.recv() => {
                     if !self.hear(heard) {
@@ -144,6 +161,7 @@ impl Work {
                 }
                 _ = used.tick() => self.look_at_images(now()),
                 _ = policy.tick() => self.look_at_policy(),
+                _ = resync.tick() => self.look_at_reports(),
             }
         }
     }
@@ -152,6 +170,11 @@ impl Work {
     fn hear(&mut self, heard: Heard) -> bool {
         match heard {
             Heard::Seen(number, seen) => self.see(number, seen, now()),
+            Heard::Gone(number, uids) => {
+                if let Some(subject) = self.subjects.get(number).cloned() {
+                    self.lose(&subject, |uid| uids.contains(uid), now());
+                }
+            }
             Heard::Observation(observation) => self.companion.observe(*observation, now()),
             Heard::Evidence(observation) => self.observe_evidence(*observation, now()),
             Heard::Policy(read) => match *read {
@@ -173,20 +196,22 @@ impl Work {
                 match subject.purpose {
                     Purpose::Workloads(kind) => self.companion.observe(Observation::Workloads(kind, uids), now),
                     Purpose::Requests => self.companion.observe(Observation::Requests(uids), now),
-                    Purpose::Reports => self.watched.retain(&subject, &uids),
+                    Purpose::Shared => self.companion.observe(Observation::AllShared(uids), now),
+                    Purpose::Reports => self.lose(&subject, |uid| !uids.contains(uid), now),
                     Purpose::Evidence => self.observe_evidence(EvidenceObservation::Objects(uids), now),
                     Purpose::Namespaces => {}
                 }
             }
+            // It goes on where it was, or lists anew: what is known stays, and the next judgement is as good as the last.
             Seen::Failed(why) => {
-                self.in_sync.remove(&number);
-                *self.failures.entry(subject.resource.plural.clone()).or_default() += 1;
-                warn(&format!("the watch of {} failed, and begins anew: {why}", subject.resource.plural));
+                let kind = &subject.resource.plural;
+                *self.failures.entry(kind.clone()).or_default() += 1;
+                warn(&format!("the watch of {kind} failed, and goes on: {}", cut(&why, MAX_REASON)));
             }
         }
     }
 
-    fn set(&mut self, subject: &Subject, object: DynamicObject, now: Timestamp) {
+    fn set(&mut self, subject: &Subject, mut object: DynamicObject, now: Timestamp) {
         match subject.purpose {
             Purpose::Workloads(kind) => {
                 let Some(uid) = object.metadata.uid.clone() else { return };
@@ -198,7 +223,13 @@ impl Work {
                     self.companion.observe(Observation::Request(request), now);
                 }
             }
+            Purpose::Shared => {
+                if let Some(shared) = self.policy.scanner.read_shared(&json(object)) {
+                    self.companion.observe(Observation::Shared(shared), now);
+                }
+            }
             Purpose::Reports => {
+                strip(&mut object);
                 if let Some(due) = outlived(&object) {
                     self.mortal.insert(object.metadata.uid.clone().unwrap_or_default(), (due, object.clone()));
                 }
@@ -229,6 +260,11 @@ impl Work {
                     self.companion.observe(Observation::RequestGone(request), now);
                 }
             }
+            Purpose::Shared => {
+                if let Some(shared) = self.policy.scanner.read_shared(&json(object.clone())) {
+                    self.companion.observe(Observation::SharedGone(shared), now);
+                }
+            }
             Purpose::Reports => {
                 self.mortal.remove(&uid);
                 self.watched.remove(object);
@@ -242,6 +278,14 @@ impl Work {
             Purpose::Namespaces => {
                 self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
             }
+        }
+    }
+
+    /// Reports are gone that no watch has told of.
+    fn lose(&mut self, subject: &Subject, is_gone: impl Fn(&str) -> bool, now: Timestamp) {
+        for report in self.watched.take(subject, is_gone) {
+            self.mortal.remove(report.metadata.uid.as_deref().unwrap_or_default());
+            self.touch(report, now);
         }
     }
 
@@ -309,7 +353,9 @@ impl Work {
             Action::Judge(image) => {
                 let (policy, watched) = (Arc::clone(&self.policy), Arc::clone(&self.watched));
                 self.tasks.spawn_blocking(move || {
-                    let judgement = judge(&image, &policy, &watched, now);
+                    // What is left behind by a panic is thrown away with the answer.
+                    let judging = AssertUnwindSafe(|| judge(&image, &policy, &watched, now));
+                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None });
                     // Nobody listens any more when the work has ended.
                     let _ = heard.blocking_send(Heard::Observation(Box::new(Observation::Judged(image, judgement))));
                 });
@@ -322,17 +368,17 @@ impl Work {
                     let _ = heard.send(Heard::Observation(Box::new(asked))).await;
                 });
             }
-            Action::Withdraw(request) => {
+            Action::Delete { kind, name, uid, keeps_dependents } => {
                 let policy = Arc::clone(&self.policy);
-                self.write(
-                    "withdraw a request",
-                    async move { act::withdraw(&client, &policy.scanner, &request).await },
-                );
+                self.write("delete an object", async move {
+                    act::delete(&client, (kind, policy.scanner.namespace(), &name), uid, keeps_dependents).await
+                });
             }
             Action::Wake(workload) => {
                 self.write("wake a controller", async move { act::wake(&client, &workload, now).await })
             }
             Action::Tell { workload, image, happened } => {
+                log(&workload, &image, &happened);
                 let (events, identity) = (Arc::clone(&self.events), self.identity.clone());
                 self.write("write an Event", async move {
                     let event = Event { workload: &workload, image: &image, happened: &happened };
@@ -347,7 +393,7 @@ impl Work {
         self.tasks.spawn(async move {
             match tokio::time::timeout(WRITE, writing).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => warn(&format!("cannot {what}: {error}")),
+                Ok(Err(error)) => warn(&format!("cannot {what}: {}", cut(&error.to_string(), MAX_REASON))),
                 Err(_) => warn(&format!("cannot {what}: no answer from the API server")),
             }
         });
@@ -359,6 +405,27 @@ impl Work {
         let metrics = Metrics { leader: true, watch_failures: self.failures.clone(), ..self.companion.metrics(now) };
         let remark = missing.map(|subject| format!("the {} aren't listed yet", subject.resource.plural));
         Status { beat: Instant::now(), ready: missing.is_none(), remark: remark.unwrap_or_default(), metrics }
+    }
+
+    fn look_at_reports(&mut self) {
+        let is_read = |(_, subject): &(usize, &Subject)| subject.purpose == Purpose::Reports;
+        for (number, subject) in self.subjects.iter().enumerate().filter(is_read) {
+            // What comes while it is listed is none of these.
+            let known = self.watched.identities(subject);
+            let (client, subject, heard) = (self.client.clone(), subject.clone(), self.heard.clone());
+            self.tasks.spawn(async move {
+                match identities(client, &subject).await {
+                    Ok(there) => {
+                        let gone = known.difference(&there).cloned().collect();
+                        let _ = heard.send(Heard::Gone(number, gone)).await;
+                    }
+                    Err(error) => {
+                        let reason = cut(&error.to_string(), MAX_REASON);
+                        warn(&format!("cannot list the {}: {reason}", subject.resource.plural));
+                    }
+                }
+            });
+        }
     }
 
     fn look_at_policy(&mut self) {
@@ -379,6 +446,9 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
     let scanner = &policy.scanner;
     let kind = scanner.request_kind();
     subjects.push(Subject::new(Purpose::Requests, kind.api_version, kind.kind, Some(scanner.namespace())));
+    if let Some(shared) = scanner.shared_kind() {
+        subjects.push(Subject::new(Purpose::Shared, shared.api_version, shared.kind, Some(scanner.namespace())));
+    }
     for source in &policy.settings.reports.sources {
         let namespaces = match source {
             ReportSource::SbomScanner(scanner) => &scanner.namespaces.named,
@@ -399,6 +469,19 @@ fn subjects(policy: &Policy) -> Vec<Subject> {
 fn json(object: DynamicObject) -> Value {
     // What came as JSON is JSON.
     serde_json::to_value(object).unwrap_or_default()
+}
+
+/// What users are told is in the log, too.
+fn log(workload: &WorkloadReference, image: &str, happened: &Happened) {
+    let told = match happened {
+        Happened::ScanRequested(by) => line(LogLevel::Info, "asked for a scan").with("request", by),
+        Happened::ImageScanned => line(LogLevel::Info, "an image is scanned"),
+        Happened::ScanFailed(why) => {
+            line(LogLevel::Warning, "an image wasn't scanned").with("why", &why.to_string()).with("reason", why.label())
+        }
+    };
+    let WorkloadReference { kind, namespace, name, .. } = workload;
+    write(&told.with("image", image).with("workload", &format!("{kind} {namespace}/{name}")));
 }
 
 fn warn(message: &str) {

@@ -20,14 +20,20 @@ impl Budget {
 
     /// Spends one, if one is left in the minute before `now`.
     pub(crate) fn spend(&mut self, now: Timestamp) -> bool {
-        while self.done.front().is_some_and(|done| done.0 <= now.0.saturating_sub(MINUTE)) {
-            self.done.pop_front();
-        }
-        let is_left = self.done.len() < self.per_minute;
+        let is_left = self.is_left(false, now);
         if is_left {
             self.done.push_back(now);
         }
         is_left
+    }
+
+    /// Whether one is left; for what has time, whether more than half is, so that what is in a hurry finds some.
+    pub(crate) fn is_left(&mut self, has_time: bool, now: Timestamp) -> bool {
+        while self.done.front().is_some_and(|done| done.0 <= now.0.saturating_sub(MINUTE)) {
+            self.done.pop_front();
+        }
+        let most = if has_time { self.per_minute.div_ceil(2) } else { self.per_minute };
+        self.done.len() < most
     }
 }
 
@@ -40,5 +46,15 @@ mod tests {
         let mut budget = Budget::new(3);
         let spent: Vec<i64> = (0..200).filter(|now| budget.spend(Timestamp(*now))).collect();
         assert_eq!(spent, [0, 1, 2, 60, 61, 62, 120, 121, 122, 180, 181, 182]);
+    }
+
+    #[test]
+    fn half_is_kept_for_what_is_in_a_hurry() {
+        let (mut budget, now) = (Budget::new(4), Timestamp(0));
+        let left: Vec<(bool, bool)> =
+            (0..4).map(|_| (budget.is_left(true, now), budget.is_left(false, now) && budget.spend(now))).collect();
+        assert_eq!(left, [(true, true), (true, true), (false, true), (false, true)]);
+        assert!(!budget.is_left(false, now));
+        assert!(Budget::new(1).is_left(true, now));
     }
 }

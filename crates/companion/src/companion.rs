@@ -10,17 +10,17 @@ use crate::metrics::Metrics;
 use crate::registry::{LOOK_UP, Registry};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
-use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner};
+use crate::scanner::{End, Judgement, Kind, NewObject, Presence, Request, Scanner, Shared};
 use crate::settings::CompanionSettings;
 use crate::workload::{Workload, WorkloadReference};
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_untrusted::time::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// How many images are judged at once.
-const JUDGED_AT_ONCE: usize = 4;
+const JUDGED_AT_ONCE: usize = 8;
 /// How long after its last judgement an image is judged again, if nothing happens: reports may go without a word.
 const JUDGED_AGAIN: i64 = 3_600;
 /// The same for an image whose scan is under way.
@@ -34,6 +34,8 @@ const REPORT_COMES: i64 = 60;
 const APPEARS: i64 = 60;
 /// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
 const WAKES: [i64; 3] = [1, 4, 10];
+/// How long what requests share stays after nobody uses the image any more. The reports go with it.
+const UNUSED: i64 = 24 * 3_600;
 /// Due when something happens.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 /// The most Events of one minute.
@@ -77,6 +79,12 @@ pub enum Observation {
     Requests(BTreeSet<String>),
     /// A request of ours is gone.
     RequestGone(Request),
+    /// What requests of ours share, as it is now.
+    Shared(Shared),
+    /// All that is shared, by its identities: others are gone.
+    AllShared(BTreeSet<String>),
+    /// What requests of ours share is gone.
+    SharedGone(Shared),
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
     /// A request of ours was created, or wasn't.
@@ -104,8 +112,17 @@ pub enum Action {
         /// The objects.
         objects: Vec<NewObject>,
     },
-    /// Delete this request, and leave what depends on it.
-    Withdraw(Request),
+    /// Delete this object of ours, if it still has this identity.
+    Delete {
+        /// Its kind.
+        kind: Kind,
+        /// Its name. It is where the scanner's objects are.
+        name: String,
+        /// Its identity.
+        uid: String,
+        /// Whether what depends on it stays.
+        keeps_dependents: bool,
+    },
     /// Write an Event about a workload.
     Tell {
         /// The workload.
@@ -129,13 +146,19 @@ pub struct Companion {
     /// Namespaces that the policy leaves out.
     left_out: BTreeSet<String>,
     images: BTreeMap<NamedImage, Image>,
+    /// Whether a workload has an image that isn't among them, since there were too many.
+    has_too_many: bool,
+    /// Whether one has gone since.
+    has_new_room: bool,
     scans: BTreeMap<ScanId, Scan>,
     /// By the host of a registry.
     registries: BTreeMap<String, Registry>,
     asks: Budget,
     tells: Budget,
-    /// For each namespace, the turn in which a scan of it was last asked for.
+    /// The last turn of all, and for each namespace that in which a scan of it was asked for, and an image of it looked up.
+    turn: u64,
     served: BTreeMap<String, u64>,
+    looked_up: BTreeMap<String, u64>,
     /// Controllers that are to try again, by their identities: when, and how often they were made to.
     wakes: BTreeMap<String, (Timestamp, usize)>,
     judging: usize,
@@ -146,6 +169,8 @@ pub struct Companion {
 /// An image that is looked after.
 #[derive(Debug)]
 struct Image {
+    /// The host of its registry, if it is an image reference.
+    registry: Option<String>,
     users: BTreeSet<String>,
     due: Timestamp,
     is_being_judged: bool,
@@ -170,8 +195,14 @@ struct Scan {
     is_reported: bool,
     /// Since when nobody lacks it.
     idle_since: Option<Timestamp>,
+    /// The namespace in whose turn it was last asked for.
+    turn_of: Option<String>,
     /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
     asking: Option<(u32, Timestamp)>,
+    /// Since when no workload uses it.
+    unused_since: Option<Timestamp>,
+    /// What our requests share, and when it was deleted.
+    shared: Option<(Shared, Option<Timestamp>)>,
     /// Our objects, by attempt.
     requests: BTreeMap<u32, KnownRequest>,
     /// The highest attempt that anything in the cluster has.
@@ -205,9 +236,13 @@ impl Companion {
             workloads: BTreeMap::new(),
             left_out: BTreeSet::new(),
             images: BTreeMap::new(),
+            has_too_many: false,
+            has_new_room: false,
             scans: BTreeMap::new(),
             registries: BTreeMap::new(),
+            turn: 0,
             served: BTreeMap::new(),
+            looked_up: BTreeMap::new(),
             wakes: BTreeMap::new(),
             judging: 0,
             actions: Vec::new(),
@@ -241,6 +276,21 @@ impl Companion {
                     scan.requests.retain(|_, known| known.request.uid != request.uid);
                 }
             }
+            Observation::Shared(shared) => {
+                let scan = self.scans.entry(shared.id.clone()).or_default();
+                let deleted = scan.shared.take().filter(|(known, _)| *known == shared).and_then(|(_, deleted)| deleted);
+                scan.shared = Some((shared, deleted));
+            }
+            Observation::AllShared(uids) => {
+                for scan in self.scans.values_mut() {
+                    scan.shared = scan.shared.take().filter(|(shared, _)| uids.contains(&shared.uid));
+                }
+            }
+            Observation::SharedGone(gone) => {
+                if let Some(scan) = self.scans.get_mut(&gone.id) {
+                    scan.shared = scan.shared.take().filter(|(shared, _)| shared.uid != gone.uid);
+                }
+            }
             Observation::Report(id, attempt) => {
                 let scan = self.scans.entry(id).or_default();
                 scan.attempts = scan.attempts.max(attempt);
@@ -253,6 +303,7 @@ impl Companion {
 
     /// What is to be done now. Call it after observations, and each second.
     pub fn due(&mut self, now: Timestamp) -> Vec<Action> {
+        self.make_up(now);
         self.end_requests(now);
         self.ask(now);
         self.judge(now);
@@ -327,15 +378,33 @@ impl Companion {
         for image in before.difference(&after) {
             self.unuse(image, &uid);
         }
-        for image in after.difference(&before) {
-            if !self.images.contains_key(image) && self.images.len() >= self.settings.images {
-                self.counted.left_out += 1;
+        for image in &after {
+            if !self.images.contains_key(image) && !self.has_room(&image.namespace) {
+                self.counted.left_out += u64::from(!before.contains(image));
+                self.has_too_many = true;
                 continue;
             }
-            self.images.entry(image.clone()).or_insert_with(|| Image::new(now)).users.insert(uid.clone());
+            self.images.entry(image.clone()).or_insert_with(|| Image::new(image, now)).users.insert(uid.clone());
         }
         if let Some(workload) = workload {
             self.workloads.insert(uid, workload);
+        }
+    }
+
+    /// Whether one more image of a namespace is looked after. No namespace takes all the room.
+    fn has_room(&self, namespace: &str) -> bool {
+        let first = NamedImage { namespace: namespace.to_owned(), image: String::new() };
+        let own = self.images.range(first..).take_while(|(image, _)| image.namespace == namespace);
+        self.images.len() < self.settings.images && own.count() < most_of_one(self.settings.images)
+    }
+
+    /// Looks after images that were too many, once others have gone.
+    fn make_up(&mut self, now: Timestamp) {
+        if self.has_too_many && std::mem::take(&mut self.has_new_room) {
+            self.has_too_many = false;
+            for (uid, workload) in self.workloads.clone() {
+                self.set_workload(uid, Some(workload), now);
+            }
         }
     }
 
@@ -345,6 +414,7 @@ impl Companion {
         if known.users.is_empty() {
             let ids: Vec<ScanId> = known.scans.keys().cloned().collect();
             self.images.remove(image);
+            self.has_new_room = true;
             for id in ids {
                 self.release(&id, image);
             }
@@ -361,6 +431,10 @@ impl Companion {
 
     fn judged(&mut self, named: &NamedImage, judgement: Judgement, now: Timestamp) {
         self.judging = self.judging.saturating_sub(1);
+        if let Some(host) = named.registry() {
+            let registry = self.registry(&host);
+            registry.end();
+        }
         // It may be gone in the meantime.
         let Some(image) = self.images.get_mut(named) else { return };
         image.is_being_judged = false;
@@ -377,6 +451,7 @@ impl Companion {
         let is_first = !std::mem::replace(&mut image.was_judged, true);
         image.failures = 0;
         image.impossible = None;
+        let was_looked_up = judgement != Judgement::NotAsked;
         let (scans, told) = match judgement {
             Judgement::NotAsked | Judgement::Failed { .. } => (Vec::new(), None),
             Judgement::Impossible(why) => {
@@ -394,8 +469,8 @@ impl Companion {
         if image.due == NEVER {
             image.due = after(now, again + spread(&named.image, again / 5));
         }
-        if let Ok(reference) = ImageReference::parse(&named.image) {
-            self.succeed(reference.host(), now);
+        if was_looked_up && let Some(host) = named.registry() {
+            self.succeed(&host, now);
         }
         for id in before.keys().filter(|id| !scans.iter().any(|(own, _, _)| own == *id)) {
             self.release(id, named);
@@ -425,11 +500,15 @@ impl Companion {
         now: Timestamp,
     ) -> bool {
         let scan = self.scans.entry(id).or_default();
+        let has_moved = scan.target.as_ref().is_some_and(|before| before.digest != target.digest);
         scan.target = Some(target);
         scan.users.insert(image.clone());
         scan.is_reported = presence == Presence::Reported;
         if presence != Presence::Reported {
-            scan.lacking.insert(image.clone());
+            // Failures under the same tag were another digest's.
+            if scan.lacking.insert(image.clone()) && has_moved {
+                (scan.failures, scan.until) = (0, None);
+            }
             scan.idle_since = None;
             scan.since.get_or_insert(now);
             return false;
@@ -559,6 +638,8 @@ impl Companion {
         let is_settled = self.is_settled(now);
         let deadline = self.settings.scans.deadline.0;
         let takes_away = self.scanner.takes_requests_away();
+        // Whose users aren't all known may be in use.
+        let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
         for (id, scan) in &mut self.scans {
             let is_wanted = !scan.lacking.is_empty();
@@ -581,8 +662,20 @@ impl Companion {
                 let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
                 if known.is_done && (takes_away || !has_ended) && !is_going {
                     known.withdrawn = Some(now);
-                    self.actions.push(Action::Withdraw(known.request.clone()));
+                    let Request { name, uid, .. } = known.request.clone();
+                    let kind = self.scanner.request_kind();
+                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
                 }
+            }
+            scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));
+            let is_unused = is_all_known && scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
+            if let (true, Some((shared, deleted)), Some(kind)) =
+                (is_unused, &mut scan.shared, self.scanner.shared_kind())
+                && deleted.is_none_or(|deleted| now.0 - deleted.0 >= APPEARS)
+            {
+                *deleted = Some(now);
+                let Shared { name, uid, .. } = shared.clone();
+                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
             }
         }
         for (id, failure) in failed {
@@ -604,11 +697,12 @@ impl Companion {
             if !self.asks.spend(now) {
                 return;
             }
-            let turn = self.served.values().max().map_or(0, |last| last + 1);
-            self.served.insert(namespace, turn);
+            self.turn += 1;
+            self.served.insert(namespace.clone(), self.turn);
             let Some(scan) = self.scans.get_mut(&id) else { return };
             let Some(target) = &scan.target else { return };
-            scan.attempts += 1;
+            scan.attempts = scan.attempts.saturating_add(1);
+            scan.turn_of = Some(namespace);
             scan.asking = Some((scan.attempts, now));
             let objects = self.scanner.request(&id, target, scan.attempts);
             let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
@@ -625,13 +719,21 @@ impl Companion {
 
     /// The scan whose turn it is: of the namespace that was served the longest ago, the one that has waited longest.
     fn next(&self, now: Timestamp) -> Option<(ScanId, String)> {
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for scan in self.scans.values().filter(|scan| scan.is_under_way() && !scan.is_reported) {
+            *places.entry(scan.turn_of.as_deref().unwrap_or_default()).or_default() += 1;
+        }
+        let most = most_of_one(self.settings.scans.at_once);
+        let has_place = |image: &&NamedImage| places.get(image.namespace.as_str()).is_none_or(|taken| *taken < most);
         let mut first: Option<(Option<u64>, Timestamp, &ScanId, &String)> = None;
         for (id, scan) in &self.scans {
             let Some(since) = scan.since.filter(|_| scan.is_to_be_asked(now)) else { continue };
+            // What is pending longer than any scan of ours takes waits for nothing: its ScanJob may be gone.
+            let is_late = now.0 - since.0 >= self.settings.scans.deadline.0;
             let is_missing = |image: &&NamedImage| {
-                self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
+                is_late || self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
             };
-            for image in scan.lacking.iter().filter(is_missing) {
+            for image in scan.lacking.iter().filter(is_missing).filter(has_place) {
                 let candidate = (self.served.get(&image.namespace).copied(), since, id, &image.namespace);
                 if first.is_none_or(|first| candidate < first) {
                     first = Some(candidate);
@@ -641,26 +743,42 @@ impl Companion {
         first.map(|(_, _, id, namespace)| (id.clone(), namespace.clone()))
     }
 
-    /// Judges images that are due.
+    /// Judges images that are due, those first that a controller waits for.
     fn judge(&mut self, now: Timestamp) {
         if self.judging >= JUDGED_AT_ONCE {
             return;
         }
-        let mut due: Vec<(Timestamp, NamedImage)> = self
-            .images
-            .iter()
-            .filter(|(_, image)| image.due <= now && !image.is_being_judged)
-            .map(|(named, image)| (image.due, named.clone()))
+        let lacks_pods = |uid: &String| self.workloads.get(uid).is_some_and(|workload| workload.lacks_pods);
+        let due = self.images.iter().filter(|(_, image)| image.due <= now && !image.is_being_judged);
+        let mut due: Vec<(Timestamp, bool, &NamedImage, Option<&String>)> = due
+            .map(|(named, image)| (image.due, !image.users.iter().any(lacks_pods), named, image.registry.as_ref()))
             .collect();
         due.sort();
-        for (_, named) in due {
-            if self.judging >= JUDGED_AT_ONCE {
-                return;
+        // Of namespaces, that first which was looked at the longest ago.
+        let mut queues: BTreeMap<(bool, Option<u64>, String), VecDeque<NamedImage>> = BTreeMap::new();
+        for (_, has_time, named, registry) in due {
+            let is_open =
+                |host| self.registries.get_mut(host).is_none_or(|of: &mut Registry| of.is_open(has_time, now));
+            if registry.is_none_or(is_open) {
+                let turn = self.looked_up.get(&named.namespace).copied();
+                let queue = queues.entry((has_time, turn, named.namespace.clone())).or_default();
+                queue.push_back(named.clone());
             }
-            let host = ImageReference::parse(&named.image).ok().map(|reference| reference.host().to_owned());
-            if host.is_some_and(|host| !self.registry(&host).may_ask(now)) {
-                continue;
+        }
+        while self.judging < JUDGED_AT_ONCE {
+            let Some(((has_time, turn, namespace), mut queue)) = queues.pop_first() else { return };
+            let Some(named) = queue.pop_front() else { continue };
+            if let Some(host) = self.images.get(&named).and_then(|image| image.registry.clone()) {
+                let registry = self.registry(&host);
+                if !registry.is_open(has_time, now) {
+                    queues.insert((has_time, turn, namespace), queue);
+                    continue;
+                }
+                registry.begin(now);
             }
+            self.turn += 1;
+            self.looked_up.insert(namespace.clone(), self.turn);
+            queues.insert((has_time, Some(self.turn), namespace), queue);
             if let Some(image) = self.images.get_mut(&named) {
                 image.is_being_judged = true;
                 // What happens from now on may not be in the answer, and makes it due again.
@@ -682,8 +800,7 @@ impl Companion {
             return;
         }
         for (named, image) in &mut self.images {
-            let is_there = || ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host);
-            if image.failures > 0 && is_there() {
+            if image.failures > 0 && image.registry.as_deref() == Some(host) {
                 image.due = after(now, spread(&named.image, LOOK_UP.first.0));
             }
         }
@@ -691,20 +808,33 @@ impl Companion {
 
     /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
     fn forget(&mut self) {
-        self.scans.retain(|_, scan| !scan.users.is_empty() || !scan.requests.is_empty() || scan.asking.is_some());
+        self.scans.retain(|_, scan| {
+            let is_there = !scan.requests.is_empty() || scan.shared.is_some();
+            !scan.users.is_empty() || is_there || scan.asking.is_some()
+        });
+        if self.served.len() + self.looked_up.len() > self.images.len() {
+            let used: BTreeSet<&String> = self.images.keys().map(|image| &image.namespace).collect();
+            self.served.retain(|namespace, _| used.contains(namespace));
+            self.looked_up.retain(|namespace, _| used.contains(namespace));
+        }
         if self.registries.len() > self.images.len() {
-            let is_of = |named: &NamedImage, host: &str| {
-                ImageReference::parse(&named.image).is_ok_and(|reference| reference.host() == host)
-            };
-            let images = &self.images;
-            self.registries.retain(|host, _| images.keys().any(|named| is_of(named, host)));
+            let used: BTreeSet<String> = self.images.values().filter_map(|image| image.registry.clone()).collect();
+            self.registries.retain(|host, registry| registry.is_busy() || used.contains(host));
         }
     }
 }
 
+impl NamedImage {
+    /// The host of its registry, if it is an image reference.
+    fn registry(&self) -> Option<String> {
+        ImageReference::parse(&self.image).ok().map(|reference| reference.host().to_owned())
+    }
+}
+
 impl Image {
-    fn new(now: Timestamp) -> Self {
+    fn new(named: &NamedImage, now: Timestamp) -> Self {
         Self {
+            registry: named.registry(),
             users: BTreeSet::new(),
             due: now,
             is_being_judged: false,
@@ -728,6 +858,11 @@ impl Scan {
     fn is_to_be_asked(&self, now: Timestamp) -> bool {
         !self.is_under_way() && self.target.is_some() && self.until.is_none_or(|until| until <= now)
     }
+}
+
+/// How much of something one namespace may take: a fifth is left for others.
+fn most_of_one(all: usize) -> usize {
+    (all - all / 5).max(1)
 }
 
 fn count(length: usize) -> u64 {

@@ -29,6 +29,35 @@ pub enum Happened {
     ScanFailed(ScanFailure),
 }
 
+/// What an Event of the companion says, to one who looks at its workload and knows the image.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// The scanner was asked, by this object.
+    Asked(String),
+    /// There is a report.
+    Scanned,
+    /// There is none, and why.
+    Failed(String),
+}
+
+impl Told {
+    /// Reads an Event; none if it isn't the companion's. Anybody who may write Events can write such a one.
+    #[must_use]
+    pub fn read(event: &Value) -> Option<Self> {
+        let text = |key: &str| event.get(key).and_then(Value::as_str);
+        text("reportingController").filter(|by| *by == COMPANION)?;
+        let note = text("note")?;
+        // An image has no space.
+        let after = |before: &str| note.split_once(before).map_or(note, |(_, rest)| rest).to_owned();
+        match text("reason")? {
+            "ScanRequested" => Some(Self::Asked(after("`: "))),
+            "ImageScanned" => Some(Self::Scanned),
+            "ScanFailed" => Some(Self::Failed(after("` wasn't scanned: "))),
+            _ => None,
+        }
+    }
+}
+
 /// An Event about a workload and one of its images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event<'a> {
@@ -186,6 +215,24 @@ mod tests {
             let event = event.to_json("companion-1", TIME);
             assert_eq!((&event["type"], &event["reason"]), (&json!(kind), &json!(reason)));
             assert_eq!(event["note"], note);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (happened, told) in [
+            (requested(), Told::Asked("CronJob image-scans/scan-1".to_owned())),
+            (Happened::ImageScanned, Told::Scanned),
+            (
+                Happened::ScanFailed(ScanFailure::Deadline),
+                Told::Failed("no report was made in time; see the scanner's log".to_owned()),
+            ),
+        ] {
+            let event = Event { workload: &workload("web"), image: IMAGE, happened: &happened };
+            let mut event = event.to_json("companion-1", TIME);
+            assert_eq!(Told::read(&event), Some(told));
+            event["reportingController"] = json!("job-controller");
+            assert_eq!(Told::read(&event), None);
         }
     }
 

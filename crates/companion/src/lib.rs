@@ -6,7 +6,7 @@
 //!                        settings, registry, budget, backoff
 //!
 //! evidence (which images' signatures are copied into the cluster, and when)
-//! lease (who leads) · event, metrics, log (what is said, as text)
+//! lease (who leads) · event, metrics, log (what is said, as text) · on_demand (a scan that a person asks for)
 //! ```
 //!
 //! It decides nothing of an admission, and nothing that it writes is believed: the policy reads the scanner's reports, whoever asked
@@ -22,6 +22,7 @@ pub mod evidence;
 pub mod lease;
 pub mod log;
 pub mod metrics;
+pub mod on_demand;
 mod registry;
 mod scan;
 mod scan_failure;
@@ -32,7 +33,7 @@ mod workload;
 pub use companion::{Action, Companion, NamedImage, Observation};
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
-pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, TrivyOperator};
+pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, Shared, TrivyOperator};
 pub use settings::{
     CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans,
 };

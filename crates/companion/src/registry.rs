@@ -8,18 +8,23 @@ use image_admission_untrusted::time::Timestamp;
 /// The waits after a look-up that failed.
 pub(crate) const LOOK_UP: Retry = Retry { first: Seconds(2), most: Seconds(600) };
 
+/// How many questions a registry has at once: one that stays silent holds up no other.
+const ASKED_AT_ONCE: usize = 4;
+
 /// A registry.
 #[derive(Debug)]
 pub(crate) struct Registry {
     budget: Budget,
     failures: u32,
     until: Option<Timestamp>,
+    /// How many questions it hasn't answered yet.
+    asked: usize,
 }
 
 impl Registry {
     /// A registry that may be asked so often in any minute.
     pub(crate) fn new(per_minute: usize) -> Self {
-        Self { budget: Budget::new(per_minute), failures: 0, until: None }
+        Self { budget: Budget::new(per_minute), failures: 0, until: None, asked: 0 }
     }
 
     /// It doesn't answer. It is asked again after a while, and not before it says, if it says when.
@@ -41,8 +46,31 @@ impl Registry {
         did_not
     }
 
+    /// Whether it may be asked now; what has time leaves half of the budget to what is in a hurry.
+    pub(crate) fn is_open(&mut self, has_time: bool, now: Timestamp) -> bool {
+        let answers = self.until.is_none_or(|until| until <= now);
+        answers && self.asked < ASKED_AT_ONCE && self.budget.is_left(has_time, now)
+    }
+
+    /// It is asked.
+    pub(crate) fn begin(&mut self, now: Timestamp) {
+        self.budget.spend(now);
+        self.asked += 1;
+    }
+
+    /// It has answered, or failed.
+    pub(crate) fn end(&mut self) {
+        self.asked = self.asked.saturating_sub(1);
+    }
+
+    /// Whether an answer is awaited.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.asked > 0
+    }
+
     /// Whether it may be asked now, which then counts as done.
     pub(crate) fn may_ask(&mut self, now: Timestamp) -> bool {
-        self.until.is_none_or(|until| until <= now) && self.budget.spend(now)
+        let is_open = self.is_open(false, now);
+        is_open && self.budget.spend(now)
     }
 }

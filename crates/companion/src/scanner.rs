@@ -97,6 +97,17 @@ pub struct Request {
     pub end: Option<End>,
 }
 
+/// An object of ours that several requests for one scan share, and that the reports depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shared {
+    /// What is scanned.
+    pub id: ScanId,
+    /// The object's name.
+    pub name: String,
+    /// Its identity.
+    pub uid: String,
+}
+
 /// How the scanner says that a scan has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -197,6 +208,24 @@ impl Scanner {
         match self {
             Self::TrivyOperator(_) => TrivyOperator::read_request(object),
             Self::SbomScanner(_) => SbomScanner::read_request(object),
+        }
+    }
+
+    /// The kind of what requests share, if there is such.
+    #[must_use]
+    pub fn shared_kind(&self) -> Option<Kind> {
+        match self {
+            Self::TrivyOperator(_) => None,
+            Self::SbomScanner(_) => Some(sbomscanner::REGISTRY),
+        }
+    }
+
+    /// Reads an object of that kind, if it is one of ours.
+    #[must_use]
+    pub fn read_shared(&self, object: &Value) -> Option<Shared> {
+        match self {
+            Self::TrivyOperator(_) => None,
+            Self::SbomScanner(_) => SbomScanner::read_shared(object),
         }
     }
 

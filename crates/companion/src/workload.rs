@@ -60,11 +60,21 @@ impl Workload {
             WorkloadKind::DaemonSet => {
                 number("/status/currentNumberScheduled") < number("/status/desiredNumberScheduled")
             }
+            WorkloadKind::Job if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) => false,
             WorkloadKind::Job => number("/status/active").unwrap_or(0) == 0,
             WorkloadKind::Pod | WorkloadKind::Deployment | WorkloadKind::CronJob => false,
         };
         let owners = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-        let is_owned = owners.into_iter().flatten().any(|owner| owner.get("controller") == Some(&Value::Bool(true)));
+        // An operator's own kind isn't looked at, so that its users look here.
+        let is_seen = |owner: &Value| {
+            let text = |key: &str| owner.get(key).and_then(Value::as_str).unwrap_or_default();
+            let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+            WorkloadKind::of(group, text("kind")).is_some()
+        };
+        let is_owned = owners
+            .into_iter()
+            .flatten()
+            .any(|owner| owner.get("controller") == Some(&Value::Bool(true)) && is_seen(owner));
         Some(Self {
             reference: WorkloadReference {
                 kind,
@@ -155,6 +165,24 @@ mod tests {
     }
 
     #[test]
+    fn whose_users_look_elsewhere() {
+        let controller = Value::Bool(true);
+        for (api_version, kind, is_controller, is_owned) in [
+            ("apps/v1", "Deployment", &controller, true),
+            ("v1", "ReplicationController", &controller, true),
+            ("apps/v1", "Deployment", &Value::Null, false),
+            // Nobody looks after its images there.
+            ("argoproj.io/v1alpha1", "Rollout", &controller, false),
+            ("example.com/v1", "Deployment", &controller, false),
+        ] {
+            let owner = json!({"apiVersion": api_version, "kind": kind, "controller": is_controller});
+            let metadata = json!({"namespace": "shop", "name": "web", "uid": "1", "ownerReferences": [owner]});
+            let workload = Workload::read(WorkloadKind::Pod, &json!({"metadata": metadata, "spec": pod_spec()}));
+            assert_eq!(workload.map(|of| of.is_owned), Some(is_owned), "{api_version} {kind} {is_controller}");
+        }
+    }
+
+    #[test]
     fn what_a_controller_lacks() {
         let template = |replicas: i64| json!({"template": {"spec": pod_spec()}, "replicas": replicas});
         for (kind, spec, status, lacks) in [
@@ -171,6 +199,7 @@ mod tests {
             (WorkloadKind::DaemonSet, template(0), json!({}), false),
             (WorkloadKind::Job, template(0), json!({}), true),
             (WorkloadKind::Job, template(0), json!({"active": 1}), false),
+            (WorkloadKind::Job, json!({"template": {"spec": pod_spec()}, "suspend": true}), json!({}), false),
             // Its ReplicaSet is told.
             (WorkloadKind::Deployment, template(2), json!({}), false),
         ] {

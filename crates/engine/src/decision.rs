@@ -9,7 +9,7 @@ use crate::verification::{VerificationOutcome, Verified};
 use image_admission_image::{ImageReference, UnreadableObject, WorkloadImage};
 use image_admission_judgement::reason::NamedByMirror;
 use image_admission_judgement::report::ReportSearch;
-use image_admission_settings::Message;
+use image_admission_settings::{Message, Settings};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -41,6 +41,8 @@ pub struct Decision {
     pub whole_glass: Option<WholeGlass>,
     /// The words of a rejection, if the settings have some.
     pub message: Option<Box<Message>>,
+    /// Whether a rejection names the command that asks for a missing report.
+    pub scan_on_demand: bool,
 }
 
 /// Why a request brings nothing that would run.
@@ -113,12 +115,14 @@ impl Decision {
             seen: Vec::new(),
             whole_glass: None,
             message: None,
+            scan_on_demand: false,
         }
     }
 
     /// The same, with the settings' words.
-    pub(crate) fn worded(mut self, message: Option<&Message>) -> Self {
-        self.message = message.map(|message| Box::new(message.clone()));
+    pub(crate) fn worded(mut self, settings: &Settings) -> Self {
+        self.message = settings.message.clone();
+        self.scan_on_demand = settings.reports.scan_on_demand;
         self
     }
 

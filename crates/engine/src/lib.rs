@@ -116,7 +116,7 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
         Ok(request) => flow::decide_request(&request, settings, host, now, &Nobody),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
     };
-    decision.worded(settings.message.as_deref())
+    decision.worded(settings)
 }
 
 /// Decides a request like [`decide`], and records the result of each expression of `imageVerification` and what it saw, for authors
@@ -134,11 +134,11 @@ pub fn decide_and_record(
         Ok(request) => request,
         Err(unreadable) => {
             let decision = Decision::new(Outcome::UnreadableRequest(unreadable), now);
-            return (decision.worded(settings.message.as_deref()), Vec::new());
+            return (decision.worded(settings), Vec::new());
         }
     };
     let record = Record::of(&request);
-    let decision = flow::decide_request(&request, settings, host, now, &record).worded(settings.message.as_deref());
+    let decision = flow::decide_request(&request, settings, host, now, &record).worded(settings);
     let policies = record.policies(settings, &decision.verification, |policy| why_not(policy, &decision));
     (decision, policies)
 }

@@ -12,7 +12,7 @@ use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::verification::VerificationOutcome;
 use image_admission_image::WorkloadImage;
-use image_admission_judgement::reason::{ImageWarning, NamedByMirror, ScanLine, UsedExemption, UsedVex};
+use image_admission_judgement::reason::{Denial, ImageWarning, NamedByMirror, ScanLine, UsedExemption, UsedVex};
 use image_admission_settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
 use image_admission_untrusted::json::to_json;
 use image_admission_untrusted::memory::finish_with;
@@ -177,6 +177,26 @@ impl Response {
         }
     }
 
+    /// How to ask for the reports that are missing, where the settings say that somebody hears it.
+    fn add_scan_command(&mut self, decision: &Decision) {
+        let Some(message) = self.message.as_mut().filter(|_| decision.scan_on_demand) else { return };
+        let mut images: Vec<String> = Vec::new();
+        for judged in &decision.images {
+            let image = judged.image.shown();
+            if judged.scan.as_ref().is_some_and(|scan| scan.denied == Some(Denial::ReportPending))
+                && !images.contains(&image)
+                && images.len() < IMAGES_IN_MESSAGE
+            {
+                images.push(image);
+            }
+        }
+        if !images.is_empty() {
+            message.push_str("\nAsk for a scan: `image-admission scan ");
+            message.push_str(&images.join(" "));
+            message.push_str(" --wait`");
+        }
+    }
+
     /// The contact comes last, after all reasons of a message.
     fn add_contact(&mut self, decision: &Decision) {
         if let Some(message) = &mut self.message
@@ -299,6 +319,7 @@ impl From<Decision> for Response {
         response.add_verification(&decision);
         response.add_policies(&decision);
         response.add_glass(&decision);
+        response.add_scan_command(&decision);
         response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
         let own = std::mem::take(&mut response.audit_annotations);

@@ -24,6 +24,8 @@ pub struct Reports {
     pub vex: Vec<AttachedArtifacts>,
     /// What becomes of an index that may hold more than the host shows of it.
     pub unproven_indexes: UnprovenIndexes,
+    /// Whether rejections for a missing report name the command that asks the companion for a scan.
+    pub scan_on_demand: bool,
 }
 
 /// What becomes of an index that may hold more than the host shows.
@@ -416,10 +418,13 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
         max_age: None,
         vex: Vec::new(),
         unproven_indexes: UnprovenIndexes::default(),
+        scan_on_demand: false,
     };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &refused::REPORTS, problems);
+    let known = ["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes", "scanOnDemand"];
+    map.known(&known, &refused::REPORTS, problems);
+    reports.scan_on_demand = map.boolean("scanOnDemand", false, problems);
     reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
     reports.max_age = map.duration("maxAge", problems);
     reports.vex = read_vex(&map, problems);

@@ -188,7 +188,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "preScanPolicies": {"autoGenerate": "true", "defaultPolicy": 1, "customPolicies": ["a", {"prefix": 1, "action": 2}, {}],
                                 "byNamespace": {"ns": 5}},
             "registries": [1, "a b", "ghcr.io/team"],
-            "reports": {"platforms": 5, "sources": ["sbomscanner", {}, {"sbomscanner": {"namespaces": "x", "workloadNamespace": 1, "registryResources": [1]}}]},
+            "reports": {"platforms": 5, "scanOnDemand": "yes", "sources": ["sbomscanner", {}, {"sbomscanner": {"namespaces": "x", "workloadNamespace": 1, "registryResources": [1]}}]},
             "acceptance": {"maxSeverity": {"low": {"total": "0"}, "high": 1}},
             "pin": {"enabled": 1, "kinds": ["Pods", 1, "v1/Pod", "ConfigMap"], "annotations": null},
         }),
@@ -209,6 +209,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "pin.kinds[2]: `v1/Pod` is not a workload; did you mean `Pod`?",
             "pin.kinds[3]: `ConfigMap` is not a workload; use Pod, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob",
             "pin.enabled: expected true or false, but found `1`",
+            "reports.scanOnDemand: expected true or false, but found the string `yes`",
             "reports.platforms: expected `all`, or a list like `[linux/amd64]`, but found `5`",
             "reports.sources[0]: expected an object like `{sbomscanner: {}}`, but found the string `sbomscanner`",
             "reports.sources[1]: no source is named; use `{sbomscanner: {}}`",
@@ -382,7 +383,7 @@ const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQ
 
 #[test]
 fn every_source_of_reports_is_read() {
-    let settings = read(json!({"reports": {"maxAge": "72h", "sources": [
+    let settings = read(json!({"reports": {"maxAge": "72h", "scanOnDemand": true, "sources": [
         {"sbomscanner": {"namespaces": ["a", "b"], "workloadNamespace": true, "registryResources": ["hub"]}},
         {"trivyOperator": null},
         {"trivyOperator": {"namespaces": ["x"], "workloadNamespace": false, "platform": "linux/arm64", "identity": "tag"}},
@@ -397,6 +398,7 @@ fn every_source_of_reports_is_read() {
                     "fields": {"digest": "spec.digest", "findings": "spec.items", "id": "name", "severity": "severity"}}},
     ]}}));
     assert_eq!(settings.reports.max_age.map(|age| age.to_string()).as_deref(), Some("72h"));
+    assert!(settings.reports.scan_on_demand);
     let names: Vec<_> = settings.reports.sources.iter().map(ReportSource::name).collect();
     assert_eq!(names, ["sbomscanner", "trivyOperator", "trivyOperator", "registry", "registry", "kubescape", "custom"]);
     let [

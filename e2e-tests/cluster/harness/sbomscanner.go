@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/cel-go/cel"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +99,7 @@ func (s *SBOMScanner) scanJob(scanJob *unstructured.Unstructured) error {
 			return s.tell(scanJob, "Failed", "InternalError", "the image can't be read", nil)
 		}
 		for _, image := range images {
-			if err := s.report(scanJob, registry, image, scanning.Findings); err != nil {
+			if err := eventually(s.ctx, time.Minute, func() error { return s.report(scanJob, registry, image, scanning.Findings) }); err != nil {
 				return err
 			}
 		}
@@ -250,9 +251,12 @@ func (s *SBOMScanner) tell(scanJob *unstructured.Unstructured, kind, reason, mes
 		status["completionTime"] = now
 	}
 	patch := text(map[string]any{"metadata": map[string]any{"uid": scanJob.GetUID()}, "status": status})
-	_, err := s.client.Resource(ScanJobs).Namespace(ScannerNamespace).Patch(s.ctx, scanJob.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	// What it does is delivered again until it is done.
+	return eventually(s.ctx, time.Minute, func() error {
+		_, err := s.client.Resource(ScanJobs).Namespace(ScannerNamespace).Patch(s.ctx, scanJob.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil
+		}
+		return err
+	})
 }

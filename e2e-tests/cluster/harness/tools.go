@@ -58,7 +58,7 @@ func FindTools(root string) (Tools, error) {
 		{&tools.Registry, "DOCKER_REGISTRY", "docker-registry", "Debian: apt-get install docker-registry"},
 		{&tools.Compiler, "CC", "cc", "Debian: apt-get install gcc libc6-dev"},
 		{&tools.Module, "POLICY_MODULE", filepath.Join(root, "annotated-policy.wasm"), "make annotated-policy.wasm"},
-		{&tools.CommandLine, "IMAGE_ADMISSION", filepath.Join(root, "target", "debug", "image-admission"), "make files-command"},
+		{&tools.CommandLine, "IMAGE_ADMISSION", filepath.Join(root, "target", "debug", "image-admission"), "cargo build --package image-admission-cli"},
 		{&tools.Deploy, "", filepath.Join(root, "deploy"), "it is part of this repository"},
 	}
 	var missing []string

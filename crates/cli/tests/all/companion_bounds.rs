@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 const COMPONENTS: [&str; 5] =
-    ["sources/none", "companion", "companion-evidence", "companion-trivy-operator", "companion-sbomscanner"];
+    ["sources/sbomscanner", "companion", "companion-evidence", "companion-trivy-operator", "companion-sbomscanner"];
 const ACCOUNT: &str = "system:serviceaccount:kubewarden:image-admission-companion";
 
 /// What is asked of the API server.

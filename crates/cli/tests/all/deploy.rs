@@ -69,8 +69,9 @@ fn all() -> Vec<Vec<&'static str>> {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
                 for beside in [&[][..], everything.as_slice()] {
-                    // Where nobody scans there is nothing to exempt.
-                    let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
+                    // Where nobody scans there is nothing to exempt, and nobody to ask.
+                    let needs_reports = |name: &&str| *name == "exemptions" || COMPANION.contains(name);
+                    let is_of_use = |name: &&str| source != "sources/none" || !needs_reports(name);
                     let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();
                     all.push([&[source][..], mode, twin, &beside].concat());
                 }

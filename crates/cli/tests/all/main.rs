@@ -51,6 +51,7 @@ mod reports;
 mod restart;
 mod run;
 mod runtime;
+mod scan;
 mod selector;
 mod signatures;
 mod stub_host;

@@ -5,6 +5,7 @@
 mod evidence;
 mod http;
 mod lease;
+mod on_demand;
 #[cfg(unix)]
 mod shutdown;
 mod support;

@@ -3,7 +3,7 @@
 //!
 //! The Registry stays while the image is in use: SBOMscanner's reports are owned by it.
 
-use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, presence};
+use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, Shared, presence};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::settings::SbomScannerScans;
@@ -16,7 +16,7 @@ use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const REGISTRY: Kind =
+pub(super) const REGISTRY: Kind =
     Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "Registry", plural: "registries" };
 pub(super) const SCAN_JOB: Kind =
     Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "ScanJob", plural: "scanjobs" };
@@ -119,6 +119,14 @@ impl SbomScanner {
         let (id, attempt) = ScanId::and_attempt(&name, PREFIX)?;
         let created = Timestamp::parse(text("/metadata/creationTimestamp")?)?;
         Some(Request { id, attempt, name, uid: text("/metadata/uid")?.to_owned(), created, end: end(object) })
+    }
+
+    pub(super) fn read_shared(object: &Value) -> Option<Shared> {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let is_ours = object.pointer("/metadata/labels")?.get(MANAGED_BY)? == COMPANION;
+        let name = text("/metadata/name").filter(|_| is_ours)?.to_owned();
+        let id = ScanId::read(name.strip_prefix(PREFIX)?)?;
+        Some(Shared { id, name, uid: text("/metadata/uid")?.to_owned() })
     }
 
     pub(super) fn scan_of_report(report: &Value) -> Option<(ScanId, u32)> {

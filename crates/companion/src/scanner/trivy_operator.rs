@@ -4,6 +4,7 @@
 //! Each attempt has a name of its own. The operator takes the report of an earlier CronJob with the same name for that of the new one.
 
 use super::{IMAGE, Judgement, Kind, NewObject, Request, presence};
+use crate::on_demand::pod_spec;
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::settings::TrivyOperatorScans;
@@ -61,19 +62,7 @@ impl TrivyOperator {
     }
 
     pub(super) fn request(&self, id: &ScanId, target: &Target, attempt: u32) -> NewObject {
-        let secrets: Vec<Value> = self.image_pull_secrets.iter().map(|name| json!({"name": name})).collect();
-        let pod = json!({
-            "automountServiceAccountToken": false,
-            "imagePullSecrets": secrets,
-            "restartPolicy": "Never",
-            // For the rules of others: it never runs.
-            "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [{
-                "name": "image",
-                "image": target.reference.at(&target.digest),
-                "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
-            }],
-        });
+        let pod = pod_spec(&target.reference.at(&target.digest), &self.image_pull_secrets);
         let object = json!({
             "apiVersion": CRON_JOB.api_version,
             "kind": CRON_JOB.kind,

@@ -6,4 +6,5 @@ mod evidence;
 mod laws;
 mod scanners;
 mod stories;
+mod tenants;
 mod world;

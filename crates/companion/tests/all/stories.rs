@@ -2,7 +2,7 @@
 
 use crate::world::{Kind, Mood, World};
 use image_admission_companion::event::Happened;
-use image_admission_companion::{CompanionSettings, Observation, Retry, ScanFailure, Scans, Seconds};
+use image_admission_companion::{CompanionSettings, Observation, Presence, Retry, ScanFailure, Scans, Seconds};
 use image_admission_image::workload::WorkloadKind;
 
 const WEB: &str = "ghcr.io/team/web:1.0";
@@ -269,4 +269,104 @@ fn a_controller_with_two_images_is_woken_when_both_are_scanned() {
     asleep.run("shop", "web", WEB);
     asleep.pass(60);
     assert!(asleep.has_report(WEB) && asleep.woken.is_empty());
+}
+
+#[test]
+fn a_registry_goes_a_day_after_its_last_image() {
+    let mut world = world(Kind::SbomScanner);
+    world.run("shop", "web", WEB);
+    world.pass(60);
+    assert_eq!(world.shared.len(), 1);
+    world.pass(2 * 24 * 3_600);
+    assert_eq!(world.shared.len(), 1, "its image is in use");
+    world.stop("shop", "web");
+    world.pass(24 * 3_600 - 60);
+    assert_eq!(world.shared.len(), 1, "the image may come back");
+    world.pass(120);
+    assert!(world.shared.is_empty());
+    // One that a new companion finds, and whose image nobody uses, too.
+    world.run("shop", "web", WEB);
+    world.reports.clear();
+    world.pass(60);
+    world.stop("shop", "web");
+    world.restart();
+    world.pass(25 * 3_600);
+    assert!(world.shared.is_empty());
+}
+
+#[test]
+fn what_is_pending_for_too_long_is_asked_for_again() {
+    let mut world = world(Kind::SbomScanner);
+    world.mood = Mood::Silent;
+    world.run("shop", "web", WEB);
+    world.pass(60);
+    // The scanner knows the image by now. Its ScanJob is withdrawn after half an hour, and nothing else will scan the image.
+    world.verdicts.insert(WEB.to_owned(), ('0', Presence::Pending));
+    world.pass(1_800 + 200);
+    assert!(world.asked.len() >= 2, "{:?}", world.asked);
+    world.verdicts.clear();
+    world.mood = Mood::Scans(5);
+    world.pass(3 * 3_600);
+    assert!(world.has_report(WEB));
+}
+
+#[test]
+fn a_registry_is_deleted_once() {
+    let mut world = world(Kind::SbomScanner);
+    world.run("shop", "web", WEB);
+    world.pass(60);
+    world.stop("shop", "web");
+    world.pass(25 * 3_600);
+    assert_eq!((world.deletions, world.shared.len()), (1, 0));
+}
+
+#[test]
+fn an_image_that_was_too_many_is_scanned_once_there_is_room() {
+    let mut world = World::new(Kind::TrivyOperator, CompanionSettings { images: 1, ..CompanionSettings::default() });
+    let (one, two) = ("ghcr.io/team/one:1", "ghcr.io/team/two:1");
+    world.run("shop", "one", one);
+    world.run("shop", "two", two);
+    world.pass(60);
+    assert!(world.has_report(one) && !world.has_report(two));
+    world.stop("shop", "one");
+    world.pass(60);
+    assert!(world.has_report(two));
+    assert_eq!(world.companion.metrics(world.now).left_out, 1);
+}
+
+#[test]
+fn a_digest_that_the_tag_had_holds_up_no_other() {
+    let mut world = world(Kind::SbomScanner);
+    // Somebody names an old digest with the tag, which the scanner can't find there any more.
+    let old = format!("{WEB}@sha256:{}", "a".repeat(64));
+    world.verdicts.insert(old.clone(), ('a', Presence::Missing));
+    world.mood = Mood::Skips;
+    world.run("other", "old", &old);
+    world.pass(8 * 3_600);
+    world.mood = Mood::Scans(5);
+    world.reports.clear();
+    world.run("shop", "web", WEB);
+    let began = world.now;
+    world.pass(120);
+    assert!(world.reports.get(&world.id(WEB)).is_some_and(|made| made.0 - began.0 < 60), "{:?}", world.asked);
+}
+
+#[test]
+fn a_registry_that_wasnt_asked_says_nothing_of_whether_it_answers() {
+    let mut world = world(Kind::TrivyOperator);
+    world.registry_is_up = false;
+    for number in 0..20 {
+        world.run("shop", &format!("web-{number}"), &format!("ghcr.io/team/web-{number}:1"));
+    }
+    // A workload that comes and goes, whose image pre-scan accepts.
+    for second in 0..3_600 {
+        if second % 10 == 0 {
+            world.run("other", "accepted", "ghcr.io/accepted:1");
+        } else if second % 10 == 5 {
+            world.stop("other", "accepted");
+        }
+        world.pass(1);
+    }
+    let failed = world.look_ups.iter().filter(|(image, _)| image.contains("web-")).count();
+    assert!(failed < 100, "{failed}");
 }

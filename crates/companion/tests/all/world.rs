@@ -3,7 +3,7 @@
 use image_admission_companion::event::Happened;
 use image_admission_companion::{
     Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Request,
-    ScanFailure, ScanId, Scanner, Target, Workload, WorkloadReference,
+    ScanFailure, ScanId, Scanner, Shared, Target, Workload, WorkloadReference,
 };
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
@@ -42,8 +42,14 @@ pub(crate) struct World {
     pub(crate) refusal: Option<ScanFailure>,
     /// Whether registries answer.
     pub(crate) registry_is_up: bool,
+    /// By image, which digest it has and whether its report is there, where that isn't by [`Self::reports`].
+    pub(crate) verdicts: BTreeMap<String, (char, Presence)>,
+    /// Scans that the scanner never ends.
+    pub(crate) endless: BTreeSet<ScanId>,
     pub(crate) workloads: BTreeMap<String, Workload>,
     pub(crate) requests: BTreeMap<String, Request>,
+    /// By name, what requests share.
+    pub(crate) shared: BTreeMap<String, Shared>,
     /// By scan, when the report was made.
     pub(crate) reports: BTreeMap<ScanId, Timestamp>,
     /// What was asked for, and when.
@@ -54,6 +60,8 @@ pub(crate) struct World {
     pub(crate) woken: Vec<(String, Timestamp)>,
     pub(crate) withdrawn: Vec<(Request, Timestamp)>,
     pub(crate) look_ups: Vec<(String, Timestamp)>,
+    /// How often something shared was deleted.
+    pub(crate) deletions: usize,
     heard: Vec<Observation>,
     uids: u64,
 }
@@ -78,8 +86,11 @@ impl World {
             mood: Mood::Scans(5),
             refusal: None,
             registry_is_up: true,
+            verdicts: BTreeMap::new(),
+            endless: BTreeSet::new(),
             workloads: BTreeMap::new(),
             requests: BTreeMap::new(),
+            shared: BTreeMap::new(),
             reports: BTreeMap::new(),
             asked: Vec::new(),
             log: Vec::new(),
@@ -87,6 +98,7 @@ impl World {
             woken: Vec::new(),
             withdrawn: Vec::new(),
             look_ups: Vec::new(),
+            deletions: 0,
             heard: Vec::new(),
             uids: 0,
         }
@@ -127,13 +139,16 @@ impl World {
             self.heard.push(Observation::Workload { uid: uid.clone(), workload: Some(workload.clone()) });
         }
         self.heard.extend(self.requests.values().cloned().map(Observation::Request));
+        self.heard.extend(self.shared.values().cloned().map(Observation::Shared));
     }
 
     pub(crate) fn id(&self, image: &str) -> ScanId {
         let reference = ImageReference::parse(image).unwrap();
         match self.scanner {
             Scanner::TrivyOperator(_) => ScanId::of(&reference.name()),
-            Scanner::SbomScanner(_) => ScanId::of(&reference.text()),
+            Scanner::SbomScanner(_) => {
+                ScanId::of(&format!("{}:{}", reference.name(), reference.tag().unwrap_or_default()))
+            }
         }
     }
 
@@ -167,6 +182,7 @@ impl World {
         for request in self.requests.values_mut() {
             let age = self.now.0 - request.created.0;
             let end = match self.mood {
+                _ if self.endless.contains(&request.id) => continue,
                 Mood::Scans(seconds) if age == seconds => {
                     self.reports.insert(request.id.clone(), self.now);
                     self.heard.push(Observation::Report(request.id.clone(), request.attempt));
@@ -199,10 +215,16 @@ impl World {
                 }
                 self.heard.push(Observation::Asked { id, attempt, result });
             }
-            Action::Withdraw(request) => {
-                self.requests.remove(&request.uid);
+            Action::Delete { kind, uid, keeps_dependents, .. } if kind == self.scanner.request_kind() => {
+                assert!(keeps_dependents, "the report must stay");
+                let Some(request) = self.requests.remove(&uid) else { return };
                 self.withdrawn.push((request.clone(), self.now));
                 self.heard.push(Observation::RequestGone(request));
+            }
+            Action::Delete { uid, .. } => {
+                self.deletions += 1;
+                let gone = self.shared.extract_if(.., |_, shared| shared.uid == uid).map(|(_, shared)| shared);
+                self.heard.extend(gone.map(Observation::SharedGone));
             }
             Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
             Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
@@ -211,17 +233,29 @@ impl World {
 
     fn judge(&self, image: &NamedImage) -> Judgement {
         let reference = ImageReference::parse(&image.image).unwrap();
+        if image.image.starts_with("ghcr.io/accepted") {
+            return Judgement::NotAsked;
+        }
         if !self.registry_is_up {
             return Judgement::Failed { down: Some(reference.host().to_owned()) };
         }
         let id = self.id(&image.image);
         let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };
-        let target = Target { reference, digest: format!("sha256:{}", "0".repeat(64)) };
+        let (digit, presence) = self.verdicts.get(&image.image).copied().unwrap_or(('0', presence));
+        let target = Target { reference, digest: format!("sha256:{}", digit.to_string().repeat(64)) };
         Judgement::Known(vec![(id, target, presence)])
     }
 
     /// The request is the last object; its name says what it is.
     fn create(&mut self, id: &ScanId, attempt: u32, objects: &[NewObject]) -> Request {
+        for new in objects.iter().filter(|new| new.is_shared) {
+            self.uids += 1;
+            let mut object = new.object.clone();
+            object["metadata"]["uid"] = self.uids.to_string().into();
+            let shared = self.scanner.read_shared(&object).unwrap();
+            let shared = self.shared.entry(shared.name.clone()).or_insert(shared);
+            self.heard.push(Observation::Shared(shared.clone()));
+        }
         self.uids += 1;
         let name = objects.last().unwrap().object["metadata"]["name"].as_str().unwrap().to_owned();
         let request =

@@ -6,6 +6,7 @@ mod attested;
 mod cases;
 mod clock;
 mod generated_rules;
+mod known_scan;
 mod purity;
 mod recorded_expressions;
 mod refused_builtins;

@@ -28,6 +28,10 @@ pub struct Reports {
     /// difference if `platforms` lists one platform, and that is pinned.
     #[schemars(extend("default" = "reject"))]
     pub unproven_indexes: Option<UnprovenIndexes>,
+    /// Rejections of Pods without a report end with the command that asks for a scan, `image-admission scan`. Set it where the
+    /// companion runs.
+    #[schemars(extend("default" = false))]
+    pub scan_on_demand: Option<bool>,
 }
 
 /// A source. Set one.

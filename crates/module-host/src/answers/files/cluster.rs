@@ -84,16 +84,15 @@ impl ClusterFiles {
         }
     }
 
-    /// Takes out the objects of a kind in a namespace, in all of them without one, that aren't kept.
-    pub fn retain(
-        &mut self,
+    /// The objects of a kind in a namespace, in all of them without one.
+    pub fn of_kind<'c>(
+        &'c self,
         (api_version, kind): (&str, &str),
-        namespace: Option<&str>,
-        is_kept: impl Fn(&DynamicObject) -> bool,
-    ) {
-        let Some(objects) = self.kinds.get_mut(&(api_version.to_owned(), kind.to_owned())) else { return };
-        let is_meant = |of: &Option<String>| namespace.is_none() || of.as_deref() == namespace;
-        objects.retain(|(own, _), object| !is_meant(own) || is_kept(object));
+        namespace: Option<&'c str>,
+    ) -> impl Iterator<Item = &'c DynamicObject> {
+        let objects = self.kinds.get(&(api_version.to_owned(), kind.to_owned())).into_iter().flatten();
+        let is_meant = move |of: &Option<String>| namespace.is_none() || of.as_deref() == namespace;
+        objects.filter(move |((own, _), _)| is_meant(own)).map(|(_, object)| object)
     }
 
     /// The files that objects were read from.
@@ -129,12 +128,12 @@ impl ClusterFiles {
             Request::KubernetesListResourceNamespace(wanted) => {
                 let ListByNamespace { api_version, kind, namespace, label_selector, field_selector, .. } = wanted;
                 let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
-                (api_version, kind, self.select(api_version, kind, Some(namespace), labels, fields))
+                (api_version, kind, self.select(api_version, kind, Some(namespace), labels, fields, |_| true))
             }
             Request::KubernetesListResourceAll(wanted) => {
                 let ListAll { api_version, kind, label_selector, field_selector, .. } = wanted;
                 let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
-                (api_version, kind, self.select(api_version, kind, None, labels, fields))
+                (api_version, kind, self.select(api_version, kind, None, labels, fields, |_| true))
             }
             _ => return Vec::new(),
         };
@@ -164,6 +163,15 @@ impl ClusterFiles {
 
     /// The answer to `list_resources_by_namespace`, ordered by name.
     pub fn list_in_namespace(&self, wanted: &ListByNamespace) -> Result<Vec<u8>, String> {
+        self.list_some(wanted, |_| true)
+    }
+
+    /// The same with some of the objects.
+    pub fn list_some(
+        &self,
+        wanted: &ListByNamespace,
+        is_meant: impl Fn(&DynamicObject) -> bool,
+    ) -> Result<Vec<u8>, String> {
         let ListByNamespace { api_version, kind, namespace, .. } = wanted;
         if !self.is_namespaced(api_version, kind) {
             return Err(kubernetes::is_cluster_wide(api_version, kind));
@@ -174,6 +182,7 @@ impl ClusterFiles {
             Some(namespace),
             wanted.label_selector.as_deref(),
             wanted.field_selector.as_deref(),
+            is_meant,
         )?;
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
@@ -181,8 +190,14 @@ impl ClusterFiles {
     /// The answer to `list_resources_all`, ordered by namespace and name.
     pub fn list_all(&self, wanted: &ListAll) -> Result<Vec<u8>, String> {
         let ListAll { api_version, kind, .. } = wanted;
-        let items =
-            self.select(api_version, kind, None, wanted.label_selector.as_deref(), wanted.field_selector.as_deref())?;
+        let items = self.select(
+            api_version,
+            kind,
+            None,
+            wanted.label_selector.as_deref(),
+            wanted.field_selector.as_deref(),
+            |_| true,
+        )?;
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
 
@@ -193,20 +208,26 @@ impl ClusterFiles {
         namespace: Option<&String>,
         labels: Option<&str>,
         fields: Option<&str>,
+        is_meant: impl Fn(&DynamicObject) -> bool,
     ) -> Result<Vec<DynamicObject>, String> {
         let labels = Selector::labels(labels.unwrap_or_default())?;
-        let fields = Selector::fields(fields.unwrap_or_default())?;
+        let by_fields = fields.filter(|fields| !fields.is_empty()).map(Selector::fields).transpose()?;
         let objects = self.kinds.get(&(api_version.to_owned(), kind.to_owned()));
         let mut selected = Vec::new();
         for ((in_namespace, _), object) in objects.into_iter().flatten() {
             if namespace.is_some() && in_namespace.as_ref() != namespace {
                 continue;
             }
-            let json = serde_json::to_value(object).map_err(|e| e.to_string())?;
             let has = object.metadata.labels.as_ref();
-            if labels.matches_labels(has.unwrap_or(&BTreeMap::new())) && fields.matches_fields(&json) {
-                selected.push(object.clone());
+            if !is_meant(object) || !labels.matches_labels(has.unwrap_or(&BTreeMap::new())) {
+                continue;
             }
+            if let Some(fields) = &by_fields
+                && !fields.matches_fields(&serde_json::to_value(object).map_err(|e| e.to_string())?)
+            {
+                continue;
+            }
+            selected.push(object.clone());
         }
         Ok(selected)
     }

@@ -35,9 +35,9 @@ impl<'a> Asked<'a> {
     fn is_granted(&self, cluster: &ClusterFiles) -> Result<bool, String> {
         let namespace = Some(text(self.attributes, "namespace").to_owned()).filter(|namespace| !namespace.is_empty());
         let namespace = namespace.as_ref();
-        let everywhere = cluster.select(VERSION, "ClusterRoleBinding", None, None, None)?;
+        let everywhere = cluster.select(VERSION, "ClusterRoleBinding", None, None, None, |_| true)?;
         let here = match namespace {
-            Some(_) => cluster.select(VERSION, "RoleBinding", namespace, None, None)?,
+            Some(_) => cluster.select(VERSION, "RoleBinding", namespace, None, None, |_| true)?,
             None => Vec::new(),
         };
         for binding in everywhere.iter().chain(&here) {
@@ -46,7 +46,7 @@ impl<'a> Asked<'a> {
             if !self.is_bound(&binding.data) {
                 continue;
             }
-            let roles = cluster.select(VERSION, text(role, "kind"), own, None, None)?;
+            let roles = cluster.select(VERSION, text(role, "kind"), own, None, None, |_| true)?;
             let bound = roles.iter().filter(|known| known.metadata.name.as_deref() == Some(text(role, "name")));
             let mut rules = bound.filter_map(|role| role.data.get("rules")).filter_map(Value::as_array).flatten();
             if rules.any(|rule| self.is_allowed_by(rule)) {
