@@ -30,10 +30,12 @@ fn no_crate_of_the_demo_is_compiled_again_for_the_tests() {
 
 /// Features of native builds that change no answer: more of a crate's interface, another allocator or hash table, another way to the same
 /// result.
-const WITHOUT_CONSEQUENCE: [(&str, &[&str]); 12] = [
+const WITHOUT_CONSEQUENCE: [(&str, &[&str]); 13] = [
     ("anyhow", &["std"]),
     ("hashbrown", &["allocator-api2", "default-hasher", "equivalent", "inline-more", "raw-entry"]),
     ("indexmap", &["serde"]),
+    // It also makes patches.
+    ("json-patch", &["diff"]),
     // Functions on floats, where there is no standard library.
     ("num-traits", &["libm"]),
     // Patterns are translated so that they need none of the tables of Unicode, and fail without them where they do.
