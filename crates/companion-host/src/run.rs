@@ -121,6 +121,7 @@ async fn lead(
         tokio::select! {
             _ = beat.tick() => {
                 let _ = status.send(waiting());
+                continue;
             }
             changed = leadership.changed() => match changed {
                 Ok(true) => {}

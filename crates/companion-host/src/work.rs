@@ -81,8 +81,6 @@ pub(crate) struct Work {
     in_sync: BTreeSet<usize>,
     /// By identity, the reports that go by themselves: when they should be made anew.
     mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
-    /// The labels of namespaces.
-    namespaces: BTreeMap<String, BTreeMap<String, String>>,
     /// By the kind, how often its watch failed.
     failures: BTreeMap<String, u64>,
     events: Arc<Events>,
@@ -92,7 +90,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Works until the policy changes, or the clock is set back: then what was seen is in the future. Dropping the future ends everything that it began.
+    /// Works until the policy changes, or the clock is set back: then what was seen is in the future. Dropping what this returns ends
+    /// everything that it began.
     pub(crate) async fn run(
         client: Client,
         options: &Options,
@@ -120,7 +119,6 @@ impl Work {
             registries,
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
-            namespaces: BTreeMap::new(),
             policy: Arc::new(policy),
             client,
             settings: options.settings.clone(),
@@ -202,11 +200,11 @@ impl Work {
                     Purpose::Namespaces => {}
                 }
             }
-            // It goes on where it was, or lists anew: what is known stays, and the next judgement is as good as the last.
+            // It lists anew. Until then what is known stays, and the next judgement is as good as the last.
             Seen::Failed(why) => {
                 let kind = &subject.resource.plural;
                 *self.failures.entry(kind.clone()).or_default() += 1;
-                warn(&format!("the watch of {kind} failed, and goes on: {}", cut(&why, MAX_REASON)));
+                warn(&format!("the watch of {kind} failed, and lists anew: {}", cut(&why, MAX_REASON)));
             }
         }
     }
@@ -245,7 +243,6 @@ impl Work {
                 let (name, labels) =
                     (object.metadata.name.unwrap_or_default(), object.metadata.labels.unwrap_or_default());
                 let is_left_out = self.policy.leaves_out(&name, Some(&labels));
-                self.namespaces.insert(name.clone(), labels);
                 self.companion.observe(Observation::Namespace { name, is_left_out }, now);
             }
         }
@@ -275,9 +272,8 @@ impl Work {
                     self.observe_evidence(EvidenceObservation::ObjectGone(object), now);
                 }
             }
-            Purpose::Namespaces => {
-                self.namespaces.remove(object.metadata.name.as_deref().unwrap_or_default());
-            }
+            // Its workloads go too.
+            Purpose::Namespaces => {}
         }
     }
 

@@ -6,6 +6,7 @@ mod trivy_operator;
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::settings::CompanionSettings;
+use crate::workload::{COMPANION, MANAGED_BY};
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::{ReportState, ScanReason, Unresolved};
 use image_admission_judgement::report::ScanReport;
@@ -49,8 +50,6 @@ pub struct NewObject {
     pub namespace: String,
     /// All of it.
     pub object: Value,
-    /// Whether it may be there already.
-    pub is_shared: bool,
 }
 
 /// What is known of the reports of one target.
@@ -252,6 +251,21 @@ impl fmt::Display for Scanner {
             Self::SbomScanner(_) => "SBOMscanner",
         })
     }
+}
+
+/// The name and the identity of an object of ours.
+fn ours(object: &Value) -> Option<(&str, &str)> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let is_ours = object.pointer("/metadata/labels")?.get(MANAGED_BY)? == COMPANION;
+    Some((text("/metadata/name").filter(|_| is_ours)?, text("/metadata/uid")?))
+}
+
+/// A request of ours, whose name begins so.
+fn read_request(object: &Value, prefix: &str, end: Option<End>) -> Option<Request> {
+    let (name, uid) = ours(object)?;
+    let (id, attempt) = ScanId::and_attempt(name, prefix)?;
+    let created = Timestamp::parse(object.pointer("/metadata/creationTimestamp")?.as_str()?)?;
+    Some(Request { id, attempt, name: name.to_owned(), uid: uid.to_owned(), created, end })
 }
 
 /// Whether the registry may be to blame, and not the image.

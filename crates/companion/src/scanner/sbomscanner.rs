@@ -3,7 +3,7 @@
 //!
 //! The Registry stays while the image is in use: SBOMscanner's reports are owned by it.
 
-use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, Shared, presence};
+use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, Shared, ours, presence, read_request};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::settings::SbomScannerScans;
@@ -12,7 +12,6 @@ use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_judgement::report::ScanReport;
 use image_admission_settings::{Platforms, SbomScanner as Source};
-use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -92,7 +91,7 @@ impl SbomScanner {
         }
         let repositories = json!([{"name": reference.repository(), "matchConditions": [CONDITION]}]);
         let scan_job = json!({"registry": name, "repositories": repositories});
-        let object = |kind: Kind, name: String, spec: Value, is_shared: bool| NewObject {
+        let object = |kind: Kind, name: String, spec: Value| NewObject {
             kind,
             namespace: self.namespace.clone(),
             object: json!({
@@ -106,27 +105,19 @@ impl SbomScanner {
                 },
                 "spec": spec,
             }),
-            is_shared,
         };
         let job = format!("{name}-{attempt}");
-        [object(REGISTRY, name, registry, true), object(SCAN_JOB, job, scan_job, false)]
+        [object(REGISTRY, name, registry), object(SCAN_JOB, job, scan_job)]
     }
 
     pub(super) fn read_request(object: &Value) -> Option<Request> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let is_ours = object.pointer("/metadata/labels")?.get(MANAGED_BY)? == COMPANION;
-        let name = text("/metadata/name").filter(|_| is_ours)?.to_owned();
-        let (id, attempt) = ScanId::and_attempt(&name, PREFIX)?;
-        let created = Timestamp::parse(text("/metadata/creationTimestamp")?)?;
-        Some(Request { id, attempt, name, uid: text("/metadata/uid")?.to_owned(), created, end: end(object) })
+        read_request(object, PREFIX, end(object))
     }
 
     pub(super) fn read_shared(object: &Value) -> Option<Shared> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let is_ours = object.pointer("/metadata/labels")?.get(MANAGED_BY)? == COMPANION;
-        let name = text("/metadata/name").filter(|_| is_ours)?.to_owned();
+        let (name, uid) = ours(object)?;
         let id = ScanId::read(name.strip_prefix(PREFIX)?)?;
-        Some(Shared { id, name, uid: text("/metadata/uid")?.to_owned() })
+        Some(Shared { id, name: name.to_owned(), uid: uid.to_owned() })
     }
 
     pub(super) fn scan_of_report(report: &Value) -> Option<(ScanId, u32)> {

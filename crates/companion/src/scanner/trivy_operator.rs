@@ -3,7 +3,7 @@
 //!
 //! Each attempt has a name of its own. The operator takes the report of an earlier CronJob with the same name for that of the new one.
 
-use super::{IMAGE, Judgement, Kind, NewObject, Request, presence};
+use super::{IMAGE, Judgement, Kind, NewObject, Request, presence, read_request};
 use crate::on_demand::pod_spec;
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
@@ -13,7 +13,6 @@ use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_judgement::report::ScanReport;
 use image_admission_settings::TrivyOperator as Source;
-use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 
 pub(super) const CRON_JOB: Kind = Kind { api_version: "batch/v1", kind: "CronJob", plural: "cronjobs" };
@@ -78,16 +77,11 @@ impl TrivyOperator {
                 "jobTemplate": {"spec": {"template": {"spec": pod}}},
             },
         });
-        NewObject { kind: CRON_JOB, namespace: self.namespace.clone(), object, is_shared: false }
+        NewObject { kind: CRON_JOB, namespace: self.namespace.clone(), object }
     }
 
     pub(super) fn read_request(object: &Value) -> Option<Request> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-        let is_ours = object.pointer("/metadata/labels")?.get(MANAGED_BY)? == COMPANION;
-        let name = text("/metadata/name").filter(|_| is_ours)?.to_owned();
-        let (id, attempt) = ScanId::and_attempt(&name, PREFIX)?;
-        let created = Timestamp::parse(text("/metadata/creationTimestamp")?)?;
-        Some(Request { id, attempt, name, uid: text("/metadata/uid")?.to_owned(), created, end: None })
+        read_request(object, PREFIX, None)
     }
 
     pub(super) fn scan_of_report(report: &Value) -> Option<(ScanId, u32)> {

@@ -67,7 +67,7 @@ fn a_scan_job_is_read_as_it_was_written() {
     let (scanner, id) = (scanner(Kind::SbomScanner), ScanId::of("x"));
     let objects = scanner.request(&id, &target("nginx:1.27"), 2);
     let [registry, job] = &objects[..] else { panic!("{objects:?}") };
-    assert_eq!((registry.is_shared, job.is_shared), (true, false));
+    assert_eq!((Some(registry.kind), job.kind), (scanner.shared_kind(), scanner.request_kind()));
     assert_eq!(registry.object["metadata"]["name"], format!("image-admission-{id}"));
     assert_eq!(
         registry.object["spec"],

@@ -248,7 +248,7 @@ impl World {
 
     /// The request is the last object; its name says what it is.
     fn create(&mut self, id: &ScanId, attempt: u32, objects: &[NewObject]) -> Request {
-        for new in objects.iter().filter(|new| new.is_shared) {
+        for new in objects.iter().filter(|new| Some(new.kind) == self.scanner.shared_kind()) {
             self.uids += 1;
             let mut object = new.object.clone();
             object["metadata"]["uid"] = self.uids.to_string().into();
