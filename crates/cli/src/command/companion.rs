@@ -2,12 +2,13 @@
 
 use std::env;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use image_admission_companion::CompanionSettings;
 use image_admission_companion_host::{Options, RunError, run};
 use image_admission_module_host::disk;
+use serde_json::{Map, Value};
 
 use super::Ending;
 
@@ -31,8 +32,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Companion {
-    /// Its settings [default: every default]
-    #[arg(long, value_name = "FILE")]
+    /// Its settings: a file, or a folder whose `.yaml` files each have some of them [default: every default]
+    #[arg(long, value_name = "PATH")]
     settings: Option<PathBuf>,
 
     /// The namespace of the Lease that says who works
@@ -91,16 +92,43 @@ impl Companion {
     /// The settings, or what is wrong with them.
     fn settings(&self) -> Result<Result<CompanionSettings, String>, CompanionError> {
         let Some(path) = &self.settings else { return Ok(Ok(CompanionSettings::default())) };
-        let text = disk::read_to_string(path).map_err(|source| CompanionError::Read { path: path.clone(), source })?;
-        // An empty file is every default.
-        let read: Result<Option<CompanionSettings>, _> = yaml_serde::from_str(&text);
-        let settings = match read {
-            Ok(settings) => settings.unwrap_or_default(),
+        let mut all = Map::new();
+        for file in files(path)? {
+            let text = read(&file, disk::read_to_string)?;
+            // An empty file is every default.
+            let written: Option<Map<String, Value>> = match yaml_serde::from_str(&text) {
+                Ok(written) => written,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            for (key, value) in written.unwrap_or_default() {
+                if all.contains_key(&key) {
+                    return Ok(Err(format!("`{key}` is in two files; leave it out of `{}`", file.display())));
+                }
+                all.insert(key, value);
+            }
+        }
+        let settings: CompanionSettings = match serde_json::from_value(Value::Object(all)) {
+            Ok(settings) => settings,
             Err(error) => return Ok(Err(error.to_string())),
         };
         let problems = settings.problems();
         Ok(if problems.is_empty() { Ok(settings) } else { Err(problems.join("\n")) })
     }
+}
+
+/// The file, or what of a folder ends in `.yaml`, by name.
+fn files(path: &Path) -> Result<Vec<PathBuf>, CompanionError> {
+    if !read(path, disk::is_folder)? {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut files: Vec<PathBuf> = read(path, disk::entries)?.into_iter().map(|name| path.join(name)).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    Ok(files)
+}
+
+fn read<T>(path: &Path, reading: impl FnOnce(&Path) -> io::Result<T>) -> Result<T, CompanionError> {
+    reading(path).map_err(|source| CompanionError::Read { path: path.to_path_buf(), source })
 }
 
 /// Who this is among those that want to lead: the Pod, which has a name of its own, or a process of this machine.

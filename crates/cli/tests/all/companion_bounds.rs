@@ -587,6 +587,6 @@ fn it_runs_as_what_releases_have() {
     assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
     assert_eq!(container["resources"]["limits"], json!({"memory": "200Mi"}));
     let [settings] = rendered.of_kind("ConfigMap").collect::<Vec<_>>().try_into().unwrap();
-    assert_eq!(settings["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["settings.yaml"]);
+    assert_eq!(settings["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["evidence.yaml", "settings.yaml"]);
     assert_eq!(pod["volumes"][0]["configMap"]["name"], settings["metadata"]["name"]);
 }

@@ -376,8 +376,8 @@ fn the_companion_copies_evidence_for_a_policy_that_reads_it() {
     {
         let overlay = chosen.write_with(folder.path(), &format!("overlay-{number}"), &["--with", with]);
         let Some(rendered) = Rendered::of(&overlay) else { return };
-        let settings = rendered.of_kind("ConfigMap").filter_map(|map| map["data"]["settings.yaml"].as_str());
-        assert_eq!(settings.filter(|text| text.contains("evidence:")).count() == 1, copies, "{with}");
+        let settings = rendered.of_kind("ConfigMap").filter_map(|map| map["data"]["evidence.yaml"].as_str());
+        assert_eq!(settings.count() == 1, copies, "{with}");
         let is_role = |role: &&Value| role["metadata"]["name"] == "image-admission-companion-evidence";
         assert_eq!(rendered.of_kind("ClusterRole").any(|role| is_role(&role)), copies, "{with}");
     }

@@ -18,6 +18,7 @@ mod bad_input;
 mod cases;
 mod clockless;
 mod cluster_files;
+mod companion;
 mod companion_bounds;
 mod completions;
 mod contained;

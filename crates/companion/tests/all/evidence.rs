@@ -419,7 +419,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 
 /// Two registries, by tags and by digests.
 fn image(number: u8) -> String {
-    let host = if number % 2 == 0 { "ghcr.io" } else { "quay.io" };
+    let host = if number.is_multiple_of(2) { "ghcr.io" } else { "quay.io" };
     let tagged = format!("{host}/team/web-{number}:1");
     if number < 4 { tagged } else { format!("{host}/team/web-{number}@{}", digest_of(&tagged)) }
 }
