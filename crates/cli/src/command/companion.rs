@@ -8,7 +8,7 @@ use clap::Args;
 use image_admission_companion::CompanionSettings;
 use image_admission_companion_host::{Options, RunError, run};
 use image_admission_module_host::disk;
-use serde_json::{Map, Value};
+use yaml_serde::Mapping;
 
 use super::Ending;
 
@@ -92,22 +92,22 @@ impl Companion {
     /// The settings, or what is wrong with them.
     fn settings(&self) -> Result<Result<CompanionSettings, String>, CompanionError> {
         let Some(path) = &self.settings else { return Ok(Ok(CompanionSettings::default())) };
-        let mut all = Map::new();
+        let mut all = Mapping::new();
         for file in files(path)? {
             let text = read(&file, disk::read_to_string)?;
             // An empty file is every default.
-            let written: Option<Map<String, Value>> = match yaml_serde::from_str(&text) {
+            let written: Option<Mapping> = match yaml_serde::from_str(&text) {
                 Ok(written) => written,
                 Err(error) => return Ok(Err(error.to_string())),
             };
             for (key, value) in written.unwrap_or_default() {
-                if all.contains_key(&key) {
+                if let Some(key) = key.as_str().filter(|key| all.contains_key(*key)) {
                     return Ok(Err(format!("`{key}` is in two files; leave it out of `{}`", file.display())));
                 }
                 all.insert(key, value);
             }
         }
-        let settings: CompanionSettings = match serde_json::from_value(Value::Object(all)) {
+        let settings: CompanionSettings = match yaml_serde::from_value(all.into()) {
             Ok(settings) => settings,
             Err(error) => return Ok(Err(error.to_string())),
         };
