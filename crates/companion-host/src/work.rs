@@ -200,11 +200,11 @@ impl Work {
                     Purpose::Namespaces => {}
                 }
             }
-            // It lists anew. Until then what is known stays, and the next judgement is as good as the last.
+            // It goes on. Until then what is known stays, and the next judgement is as good as the last.
             Seen::Failed(why) => {
                 let kind = &subject.resource.plural;
                 *self.failures.entry(kind.clone()).or_default() += 1;
-                warn(&format!("the watch of {kind} failed, and lists anew: {}", cut(&why, MAX_REASON)));
+                warn(&format!("the watch of {kind} failed, and is tried again: {}", cut(&why, MAX_REASON)));
             }
         }
     }
