@@ -87,6 +87,8 @@ pub enum Observation {
     SharedGone(Shared),
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
+    /// The evidence of a digest in the cluster has come, has changed, or is gone.
+    Evidence(String),
     /// A request of ours was created, or wasn't.
     Asked {
         /// The scan.
@@ -132,6 +134,8 @@ pub enum Action {
         /// What happened.
         happened: Happened,
     },
+    /// Copy the evidence of a digest into the cluster now, if evidence is copied: a scan has just added some.
+    Copy(String),
     /// Make a controller that waits try again now.
     Wake(WorkloadReference),
 }
@@ -296,6 +300,14 @@ impl Companion {
                 scan.attempts = scan.attempts.max(attempt);
                 let users = scan.users.clone();
                 self.judge_now(&users, now);
+            }
+            Observation::Evidence(digest) => {
+                if self.scanner.makes_evidence() {
+                    let is_about = |scan: &&Scan| scan.target.as_ref().is_some_and(|target| target.digest == digest);
+                    let users: BTreeSet<NamedImage> =
+                        self.scans.values().filter(is_about).flat_map(|scan| scan.users.clone()).collect();
+                    self.judge_now(&users, now);
+                }
             }
             Observation::Asked { id, attempt, result } => self.asked(&id, attempt, result, now),
         }
@@ -545,7 +557,12 @@ impl Companion {
         let (id, attempt, end) = (request.id.clone(), request.attempt, request.end);
         // One that ended before anything was seen of it says nothing of what is lacking now.
         let is_new = !scan.requests.contains_key(&attempt);
-        let is_old = is_new && request.end.is_some() && request.created < self.started;
+        let may_be_old = match request.end {
+            // Its evidence may not be copied yet.
+            Some(End::Complete) => !self.scanner.makes_evidence(),
+            end => end.is_some(),
+        };
+        let is_old = is_new && may_be_old && request.created < self.started;
         let new = || KnownRequest { request: request.clone(), ended: None, is_done: is_old, withdrawn: None };
         let known = scan.requests.entry(attempt).or_insert_with(new);
         known.request = request;
@@ -555,12 +572,17 @@ impl Companion {
         }
         known.ended = Some(now);
         let users = scan.users.clone();
+        let digest = scan.target.as_ref().map(|target| target.digest.clone());
         match end {
             Some(End::Failed(reason)) => {
                 known.is_done = true;
                 self.fail(&id, reason, now);
             }
-            Some(End::Complete) | None => self.judge_now(&users, now),
+            Some(End::Complete) | None => {
+                let copied = digest.filter(|_| self.scanner.makes_evidence());
+                self.actions.extend(copied.map(Action::Copy));
+                self.judge_now(&users, now);
+            }
         }
     }
 
@@ -638,6 +660,7 @@ impl Companion {
         let is_settled = self.is_settled(now);
         let deadline = self.settings.scans.deadline.0;
         let takes_away = self.scanner.takes_requests_away();
+        let (keeps_failed, keeps_dependents) = (self.scanner.keeps_failed_requests(), self.scanner.keeps_dependents());
         // Whose users aren't all known may be in use.
         let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
@@ -648,7 +671,8 @@ impl Companion {
             }
             let is_idle = is_settled && scan.idle_since.is_some_and(|since| now.0 - since.0 >= SETTLES);
             scan.asking = scan.asking.filter(|(_, since)| now.0 - since.0 < APPEARS);
-            for known in scan.requests.values_mut() {
+            let last = scan.requests.keys().max().copied();
+            for (attempt, known) in &mut scan.requests {
                 let has_ended = known.request.end.is_some();
                 if !known.is_done {
                     let is_late = !has_ended && now.0 - known.request.created.0 >= deadline;
@@ -660,11 +684,12 @@ impl Companion {
                 }
                 // Until the watch says that it is gone.
                 let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
-                if known.is_done && (takes_away || !has_ended) && !is_going {
+                let is_kept = keeps_failed && has_ended && !is_idle && Some(*attempt) == last;
+                if known.is_done && (takes_away || !has_ended) && !is_going && !is_kept {
                     known.withdrawn = Some(now);
                     let Request { name, uid, .. } = known.request.clone();
                     let kind = self.scanner.request_kind();
-                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
+                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents });
                 }
             }
             scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));

@@ -37,6 +37,8 @@ const TAG: i64 = 3_600;
 const RETRY: Retry = Retry { first: Seconds(60), most: Seconds(6 * 3_600) };
 /// How long after a fetch there is none for what others do to an object.
 const CALM: i64 = 60;
+/// Due when something happens.
+const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// A piece of evidence, as the tool wrote it that made it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,6 +109,8 @@ pub enum EvidenceObservation {
     Object(KnownObject),
     /// An object is gone.
     ObjectGone(KnownObject),
+    /// Something was just put beside an image with this digest.
+    Added(String),
     /// All objects, by their identities: others are gone.
     Objects(BTreeSet<String>),
 }
@@ -234,6 +238,11 @@ impl Evidence {
                     known.gone(&object.uid, now);
                 }
             }
+            EvidenceObservation::Added(digest) => {
+                if let Some(known) = self.digests.get_mut(&digest) {
+                    known.due = now;
+                }
+            }
             EvidenceObservation::Objects(uids) => {
                 for known in self.digests.values_mut() {
                     let uid = known.object.as_ref().map(|object| object.uid.clone());
@@ -327,7 +336,10 @@ impl Evidence {
         if failures.is_empty() {
             let refresh = self.settings.refresh.0;
             known.failures = 0;
-            known.due = after(now, refresh.saturating_add(spread(digest, refresh / 5)));
+            // What was added meanwhile may not be in the answer.
+            if known.due == NEVER {
+                known.due = after(now, refresh.saturating_add(spread(digest, refresh / 5)));
+            }
         } else {
             known.fail(digest, now);
         }
@@ -400,6 +412,7 @@ impl Evidence {
             }
             if let Some(known) = self.digests.get_mut(&digest) {
                 known.is_fetching = true;
+                known.due = NEVER;
                 self.under_way += 1;
                 self.actions.push(EvidenceAction::Fetch { digest, images });
             }

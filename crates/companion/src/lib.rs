@@ -33,8 +33,12 @@ mod workload;
 pub use companion::{Action, Companion, NamedImage, Observation};
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
-pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, Shared, TrivyOperator};
+pub use scanner::{
+    End, Judgement, Kind, NewObject, NoScanner, Presence, Request, SbomScanner, ScanJob, Scanner, Shared,
+    TemplateProblem, TrivyOperator,
+};
 pub use settings::{
-    CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans,
+    CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, ScanJobSettings, Scans, Seconds,
+    TrivyOperatorScans,
 };
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

@@ -1,5 +1,6 @@
 //! The scanner that is asked, and the objects of the cluster by which it is.
 
+mod job;
 mod sbomscanner;
 mod trivy_operator;
 
@@ -10,11 +11,12 @@ use crate::workload::{COMPANION, MANAGED_BY};
 use image_admission_image::ImageReference;
 use image_admission_judgement::reason::{ReportState, ScanReason, Unresolved};
 use image_admission_judgement::report::ScanReport;
-use image_admission_settings::{ReportSource, Settings};
+use image_admission_settings::{Attestor, Evidence, Identity, ReportSource, Settings};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::fmt;
 
+pub use job::{ScanJob, TemplateProblem};
 pub use sbomscanner::SbomScanner;
 pub use trivy_operator::TrivyOperator;
 
@@ -28,6 +30,17 @@ pub enum Scanner {
     TrivyOperator(TrivyOperator),
     /// SBOMscanner, by a Registry for each tag and ScanJobs.
     SbomScanner(SbomScanner),
+    /// Whatever the Jobs of a template run.
+    Job(ScanJob),
+}
+
+/// Why nobody is asked for scans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoScanner {
+    /// No source of reports can be asked.
+    NoSource,
+    /// The template of the Jobs can't be used.
+    Template(TemplateProblem),
 }
 
 /// A kind of the cluster, as its API spells it.
@@ -128,11 +141,18 @@ impl NewObject {
 impl Scanner {
     /// The first source of reports that can be asked for scans, if the policy has one, with what of the policy's settings says which
     /// images need a report of this scanner. Reports that others made, or that stand in workloads' own namespaces, don't count then: at
-    /// worst an image is scanned twice.
-    #[must_use]
-    pub fn of(policy: &Settings, settings: &CompanionSettings) -> Option<(Self, Settings)> {
+    /// worst an image is scanned twice. `job` is the template of Jobs, if the companion's settings name one: reports beside images are
+    /// made by these.
+    ///
+    /// # Errors
+    /// No source can be asked, or the first one that can has a template that can't be used.
+    pub fn of(
+        policy: &Settings,
+        settings: &CompanionSettings,
+        job: Option<Result<ScanJob, TemplateProblem>>,
+    ) -> Result<(Self, Settings), NoScanner> {
         let platforms = &policy.reports.platforms;
-        policy.reports.sources.iter().find_map(|source| {
+        let found = policy.reports.sources.iter().find_map(|source| {
             let mut source = source.clone();
             let scanner = match &mut source {
                 ReportSource::TrivyOperator(operator) => {
@@ -143,15 +163,22 @@ impl Scanner {
                     scanner.namespaces.of_workload = false;
                     Self::SbomScanner(SbomScanner::new(scanner, platforms, &settings.sbomscanner)?)
                 }
-                ReportSource::Registry(_)
-                | ReportSource::Attestation(_)
-                | ReportSource::Kubescape(_)
-                | ReportSource::Custom(_) => return None,
+                ReportSource::Registry(registry) | ReportSource::Attestation(registry) => {
+                    let of = &registry.attached;
+                    let is_verified =
+                        of.allow_unsigned || of.attestors.iter().any(|own| is_verified_here(own, &policy.evidence));
+                    match job.clone().filter(|_| is_verified)? {
+                        Ok(job) => Self::Job(job),
+                        Err(problem) => return Some(Err(NoScanner::Template(problem))),
+                    }
+                }
+                ReportSource::Kubescape(_) | ReportSource::Custom(_) => return None,
             };
             let mut only = policy.only_reports();
             only.reports.sources = vec![source];
-            Some((scanner, only))
-        })
+            Some(Ok((scanner, only)))
+        });
+        found.unwrap_or(Err(NoScanner::NoSource))
     }
 
     /// What the engine's words about an image mean for this scanner.
@@ -171,6 +198,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(operator) => operator.judge(reference, report),
             Self::SbomScanner(_) => SbomScanner::judge(reference, report),
+            Self::Job(_) => ScanJob::judge(reference, report),
         }
     }
 
@@ -180,6 +208,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(operator) => vec![operator.request(id, target, attempt)],
             Self::SbomScanner(scanner) => scanner.request(id, target, attempt).into(),
+            Self::Job(job) => vec![job.request(id, target, attempt)],
         }
     }
 
@@ -189,6 +218,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(_) => trivy_operator::CRON_JOB,
             Self::SbomScanner(_) => sbomscanner::SCAN_JOB,
+            Self::Job(_) => job::JOB,
         }
     }
 
@@ -198,6 +228,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(operator) => operator.namespace(),
             Self::SbomScanner(scanner) => scanner.namespace(),
+            Self::Job(job) => job.namespace(),
         }
     }
 
@@ -207,6 +238,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(_) => TrivyOperator::read_request(object),
             Self::SbomScanner(_) => SbomScanner::read_request(object),
+            Self::Job(_) => ScanJob::read_request(object),
         }
     }
 
@@ -214,7 +246,7 @@ impl Scanner {
     #[must_use]
     pub fn shared_kind(&self) -> Option<Kind> {
         match self {
-            Self::TrivyOperator(_) => None,
+            Self::TrivyOperator(_) | Self::Job(_) => None,
             Self::SbomScanner(_) => Some(sbomscanner::REGISTRY),
         }
     }
@@ -223,7 +255,7 @@ impl Scanner {
     #[must_use]
     pub fn read_shared(&self, object: &Value) -> Option<Shared> {
         match self {
-            Self::TrivyOperator(_) => None,
+            Self::TrivyOperator(_) | Self::Job(_) => None,
             Self::SbomScanner(_) => SbomScanner::read_shared(object),
         }
     }
@@ -231,7 +263,25 @@ impl Scanner {
     /// Whether requests are taken away once there is a report. Those of SBOMscanner aren't: its reports go with them.
     #[must_use]
     pub fn takes_requests_away(&self) -> bool {
-        matches!(self, Self::TrivyOperator(_))
+        matches!(self, Self::TrivyOperator(_) | Self::Job(_))
+    }
+
+    /// Whether a request that failed stays until the next one, since its log is all that says why.
+    #[must_use]
+    pub fn keeps_failed_requests(&self) -> bool {
+        matches!(self, Self::Job(_))
+    }
+
+    /// Whether what depends on a request stays when it goes. Reports do, and Pods don't.
+    #[must_use]
+    pub fn keeps_dependents(&self) -> bool {
+        !matches!(self, Self::Job(_))
+    }
+
+    /// Whether its reports are evidence beside the image, which may be copied into the cluster.
+    #[must_use]
+    pub fn makes_evidence(&self) -> bool {
+        matches!(self, Self::Job(_))
     }
 
     /// The scan and the attempt that a report came from, if it was ours.
@@ -240,6 +290,7 @@ impl Scanner {
         match self {
             Self::TrivyOperator(_) => TrivyOperator::scan_of_report(report),
             Self::SbomScanner(_) => SbomScanner::scan_of_report(report),
+            Self::Job(_) => None,
         }
     }
 }
@@ -249,8 +300,34 @@ impl fmt::Display for Scanner {
         f.write_str(match self {
             Self::TrivyOperator(_) => "trivy-operator",
             Self::SbomScanner(_) => "SBOMscanner",
+            Self::Job(_) => "Jobs",
         })
     }
+}
+
+/// Whether evidence of an attestor's can be verified without the policy's host, which knows signatures in layers, too.
+fn is_verified_here(attestor: &Attestor, evidence: &Evidence) -> bool {
+    let has_root = || attestor.trust_root.is_some() || evidence.trust_root.is_some();
+    attestor.annotations.is_empty()
+        && match attestor.identity {
+            Identity::Key(_) | Identity::KeyInCluster(_) | Identity::Notary(_) => true,
+            Identity::Keyless { .. }
+            | Identity::KeylessPrefix { .. }
+            | Identity::KeylessMatching { .. }
+            | Identity::GithubActions { .. } => has_root(),
+            Identity::Certificate { .. } => false,
+        }
+}
+
+/// The reason of a condition of an object's status, if it is true.
+fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a str> {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array)?;
+    let is_true = |condition: &&Value| {
+        condition.get("type").is_some_and(|name| name == of)
+            && condition.get("status").is_some_and(|status| status == "True")
+    };
+    let condition = conditions.iter().find(is_true)?;
+    Some(condition.get("reason").and_then(Value::as_str).unwrap_or_default())
 }
 
 /// The name and the identity of an object of ours.

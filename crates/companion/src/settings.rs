@@ -19,6 +19,8 @@ pub struct CompanionSettings {
     pub trivy_operator: TrivyOperatorScans,
     /// What only SBOMscanner needs.
     pub sbomscanner: SbomScannerScans,
+    /// The template of the Jobs that make reports beside images. Without it, none are made.
+    pub scan_job: Option<ScanJobSettings>,
     /// How registries are asked.
     pub registries: Registries,
     /// Whether signatures and attestations of images are copied into the cluster. Without it, they aren't.
@@ -69,6 +71,16 @@ pub struct SbomScannerScans {
     pub auth_secrets: BTreeMap<String, String>,
 }
 
+/// Where the template of Jobs is: a CronJob that is suspended.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ScanJobSettings {
+    /// Its namespace, which is that of the Jobs.
+    pub namespace: String,
+    /// Its name.
+    pub cron_job: String,
+}
+
 /// How signatures and attestations are copied into the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -98,6 +110,7 @@ impl Default for CompanionSettings {
             scans: Scans::default(),
             trivy_operator: TrivyOperatorScans::default(),
             sbomscanner: SbomScannerScans::default(),
+            scan_job: None,
             registries: Registries::default(),
             evidence: None,
             images: 5_000,
@@ -115,6 +128,12 @@ impl Default for Scans {
 impl Default for Retry {
     fn default() -> Self {
         Self { first: Seconds(60), most: Seconds(6 * 3600) }
+    }
+}
+
+impl Default for ScanJobSettings {
+    fn default() -> Self {
+        Self { namespace: "image-scan-jobs".to_owned(), cron_job: "scan".to_owned() }
     }
 }
 
@@ -160,6 +179,9 @@ impl CompanionSettings {
         if self.evidence.as_ref().is_some_and(|evidence| evidence.refresh < SHORTEST_REFRESH) {
             problems.push("evidence.refresh: registries would be asked all the time; write `5m` or more".to_owned());
         }
+        if self.scan_job.as_ref().is_some_and(|job| job.namespace.is_empty() || job.cron_job.is_empty()) {
+            problems.push("scanJob: write the `namespace` and the name of a `cronJob`".to_owned());
+        }
         if self.policy.is_empty() {
             problems.push("policy: write the name of a ClusterAdmissionPolicy".to_owned());
         }
@@ -187,6 +209,9 @@ mod tests {
         assert_eq!((settings.scans.deadline, settings.scans.at_once), (Seconds(5_400), 10));
         let settings: CompanionSettings = serde_json::from_value(json!({"evidence": {"forget": "1h"}})).unwrap();
         assert_eq!(settings.evidence, Some(CopiedEvidence { refresh: Seconds(21_600), forget: Seconds(3_600) }));
+        let settings: CompanionSettings = serde_json::from_value(json!({"scanJob": {"cronJob": "trivy"}})).unwrap();
+        let expected = ScanJobSettings { namespace: "image-scan-jobs".to_owned(), cron_job: "trivy".to_owned() };
+        assert_eq!(settings.scan_job, Some(expected));
     }
 
     #[test]
@@ -196,6 +221,7 @@ mod tests {
         refused(json!({"scans": {"atOnce": -1}}), "-1");
         refused(json!({"scans": {"deadline": 30}}), "integer `30`");
         refused(json!({"scans": {"deadline": "30"}}), "`30` is not a duration like `30m` or `6h`");
+        refused(json!({"scanJob": {"name": "scan"}}), "unknown field `name`");
         refused(json!({"trivyOperator": {"imagePullSecrets": "a"}}), "expected a sequence");
     }
 
@@ -215,6 +241,9 @@ mod tests {
             of(json!({"evidence": {"refresh": "4m"}})),
             ["evidence.refresh: registries would be asked all the time; write `5m` or more"]
         );
+        for job in [json!({"namespace": ""}), json!({"cronJob": ""})] {
+            assert_eq!(of(json!({"scanJob": job})), ["scanJob: write the `namespace` and the name of a `cronJob`"]);
+        }
         assert_eq!(of(json!({"policy": ""})), ["policy: write the name of a ClusterAdmissionPolicy"]);
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! The Registry stays while the image is in use: SBOMscanner's reports are owned by it.
 
-use super::{End, IMAGE, Judgement, Kind, NewObject, Presence, Request, Shared, ours, presence, read_request};
+use super::{
+    End, IMAGE, Judgement, Kind, NewObject, Presence, Request, Shared, condition, ours, presence, read_request,
+};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
 use crate::settings::SbomScannerScans;
@@ -139,16 +141,7 @@ fn platform(platform: &Platform) -> Value {
 
 /// How a ScanJob says that it has ended, by its conditions `Complete` and `Failed`.
 fn end(scan_job: &Value) -> Option<End> {
-    let conditions = scan_job.pointer("/status/conditions").and_then(Value::as_array)?;
-    let reason = |of: &str| {
-        let is_true = |condition: &&Value| {
-            condition.get("type").is_some_and(|name| name == of)
-                && condition.get("status").is_some_and(|status| status == "True")
-        };
-        let condition = conditions.iter().find(is_true)?;
-        Some(condition.get("reason").and_then(Value::as_str).unwrap_or_default())
-    };
-    match (reason("Failed"), reason("Complete")) {
+    match (condition(scan_job, "Failed"), condition(scan_job, "Complete")) {
         (Some(_), _) => Some(End::Failed(ScanFailure::Scanner)),
         (None, Some("NoImagesToScan")) => Some(End::Failed(ScanFailure::NothingToScan)),
         (None, Some(_)) => Some(End::Complete),

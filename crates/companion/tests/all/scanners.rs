@@ -1,8 +1,12 @@
 //! The objects by which scanners are asked, and what is read of them again.
 
-use crate::world::{Kind, scanner};
-use image_admission_companion::{End, Request, ScanFailure, ScanId, Target};
+use crate::world::{KINDS, Kind, attestation, cron_job, scanner};
+use image_admission_companion::{
+    CompanionSettings, End, NoScanner, Request, ScanFailure, ScanId, ScanJob, ScanJobSettings, Scanner, Target,
+    TemplateProblem,
+};
 use image_admission_image::ImageReference;
+use image_admission_settings::Settings;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -105,7 +109,7 @@ fn a_scan_job_is_read_as_it_was_written() {
 
 #[test]
 fn what_isnt_ours_is_no_request() {
-    for kind in [Kind::TrivyOperator, Kind::SbomScanner] {
+    for kind in KINDS {
         let (scanner, id) = (scanner(kind), ScanId::of("x"));
         let mut object = created(scanner.request(&id, &target("ghcr.io/team/web:1.0"), 1).pop().unwrap().object);
         assert!(scanner.read_request(&object).is_some());
@@ -118,5 +122,55 @@ fn what_isnt_ours_is_no_request() {
         object["metadata"]["creationTimestamp"] = "yesterday".into();
         assert_eq!(scanner.read_request(&object), None, "{kind:?}");
         assert_eq!(scanner.scan_of_report(&json!({})), None);
+    }
+}
+
+#[test]
+fn the_first_source_that_can_be_asked_is() {
+    let trivy = || json!({"trivyOperator": {"namespaces": ["image-scans"]}});
+    // trivy-operator's reports beside workloads are asked for by nobody.
+    let beside = || json!({"trivyOperator": {}});
+    let with = |identity: Value| {
+        let mut source = attestation();
+        source["attestation"]["attestors"] = json!([identity]);
+        source
+    };
+    let artifacts = |attestors: Value| json!({"registry": {"attestors": attestors}});
+    let key = || attestation()["attestation"]["attestors"][0].take();
+    let keyless = || {
+        let identity = json!({"issuer": "https://accounts.example.com", "subject": "scans@example.com"});
+        json!({"name": "scans", "cosign": {"keyless": {"identities": [identity]}}})
+    };
+    let mut rooted = keyless();
+    rooted["cosign"]["trustRoot"] = json!({"configMapRef": {"name": "root", "namespace": "security"}});
+    let mut annotated = key();
+    annotated["cosign"]["annotations"] = json!({"env": "prod"});
+    let allowed = json!({"registry": {"allowUnsigned": true}});
+    let job = || ScanJob::read(&ScanJobSettings::default(), &cron_job());
+    for (sources, job, asked) in [
+        (vec![trivy(), attestation()], Some(job()), Ok("trivy-operator")),
+        (vec![attestation(), trivy()], Some(job()), Ok("Jobs")),
+        (vec![attestation(), trivy()], None, Ok("trivy-operator")),
+        (vec![beside(), attestation()], Some(job()), Ok("Jobs")),
+        (vec![attestation()], None, Err(NoScanner::NoSource)),
+        (
+            vec![attestation(), trivy()],
+            Some(Err(TemplateProblem::NotSuspended)),
+            Err(NoScanner::Template(TemplateProblem::NotSuspended)),
+        ),
+        (vec![trivy(), attestation()], Some(Err(TemplateProblem::Missing)), Ok("trivy-operator")),
+        (vec![with(rooted.clone())], Some(job()), Ok("Jobs")),
+        (vec![artifacts(json!([key()]))], Some(job()), Ok("Jobs")),
+        (vec![allowed], Some(job()), Ok("Jobs")),
+        // Only the policy's host verifies these.
+        (vec![artifacts(json!([keyless()]))], Some(job()), Err(NoScanner::NoSource)),
+        (vec![artifacts(json!([annotated]))], Some(job()), Err(NoScanner::NoSource)),
+        (vec![artifacts(json!([keyless(), rooted]))], Some(job()), Ok("Jobs")),
+        (vec![json!({"kubescape": {}})], Some(job()), Err(NoScanner::NoSource)),
+    ] {
+        let settings = json!({"registries": ["ghcr.io"], "reports": {"sources": sources}});
+        let policy = Settings::read(&settings).unwrap_or_else(|why| panic!("{settings}: {why}"));
+        let found = Scanner::of(&policy, &CompanionSettings::default(), job);
+        assert_eq!(found.map(|(scanner, _)| scanner.to_string()), asked.map(str::to_owned), "{settings}");
     }
 }

@@ -1,12 +1,11 @@
 //! What happens to one image or a few, told from the start.
 
-use crate::world::{Kind, Mood, World};
+use crate::world::{KINDS, Kind, Mood, World};
 use image_admission_companion::event::Happened;
 use image_admission_companion::{CompanionSettings, Observation, Presence, Retry, ScanFailure, Scans, Seconds};
 use image_admission_image::workload::WorkloadKind;
 
 const WEB: &str = "ghcr.io/team/web:1.0";
-const KINDS: [Kind; 2] = [Kind::TrivyOperator, Kind::SbomScanner];
 
 fn world(kind: Kind) -> World {
     World::new(kind, CompanionSettings::default())
@@ -50,6 +49,57 @@ fn a_cron_job_goes_when_the_report_has_settled_and_a_scan_job_stays() {
 }
 
 #[test]
+fn a_job_goes_when_its_report_has_settled_and_one_that_failed_when_there_is_another() {
+    for kind in [Kind::Job, Kind::JobWithEvidence] {
+        let mut world = world(kind);
+        world.mood = Mood::Fails;
+        world.run("shop", "web", WEB);
+        world.pass(60);
+        assert_eq!((world.asked.len(), world.requests.len(), world.withdrawn.len()), (1, 1, 0), "{kind:?}");
+        world.pass(60);
+        assert_eq!((world.asked.len(), world.requests.len()), (2, 1), "{kind:?}");
+        assert_eq!(world.withdrawn[0].0.attempt, 1);
+        world.mood = Mood::Scans(5);
+        world.pass(200);
+        let made = world.reports[&world.id(WEB)];
+        assert!(world.requests.is_empty(), "{kind:?}: {:?}", world.requests);
+        assert!(world.withdrawn.last().unwrap().1.0 - made.0 >= 30, "{kind:?}");
+        // Nobody waits for it any more.
+        world.mood = Mood::Fails;
+        world.run("shop", "other", "ghcr.io/team/other:1");
+        world.pass(30);
+        assert_eq!(world.requests.len(), 1, "{kind:?}");
+        world.stop("shop", "other");
+        world.pass(60);
+        assert!(world.requests.is_empty(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_report_in_the_cluster_is_seen_as_soon_as_it_was_copied() {
+    let mut world = world(Kind::JobWithEvidence);
+    world.mood = Mood::Scans(7);
+    world.run("shop", "web", WEB);
+    world.pass(20);
+    let copies = world.log.iter().filter(|line| line.contains("Copy"));
+    assert_eq!(copies.count(), 1, "{:?}", world.log);
+    let (made, asked) = (world.reports[&world.id(WEB)], world.asked[0].1);
+    assert!(
+        made.0 - asked.0 <= 8 && world.told.iter().any(|(_, told)| *told == Happened::ImageScanned),
+        "{:?}",
+        world.log
+    );
+    // Of another scanner's images, evidence says nothing.
+    let mut trivy = self::world(Kind::TrivyOperator);
+    trivy.run("shop", "web", WEB);
+    trivy.pass(120);
+    let look_ups = trivy.look_ups.len();
+    trivy.companion.observe(Observation::Evidence(format!("sha256:{}", "0".repeat(64))), trivy.now);
+    trivy.pass(5);
+    assert_eq!(trivy.look_ups.len(), look_ups);
+}
+
+#[test]
 fn one_image_of_many_workloads_is_scanned_once() {
     for kind in KINDS {
         let mut world = world(kind);
@@ -83,7 +133,7 @@ fn a_report_that_goes_is_asked_for_again() {
         world.run("shop", "web", WEB);
         world.pass(120);
         world.delete_report(WEB);
-        world.pass(10);
+        world.pass(if kind == Kind::Job { 4_400 } else { 10 });
         assert_eq!(world.asked.len(), 2, "{kind:?}");
         assert!(world.has_report(WEB));
     }
@@ -96,6 +146,9 @@ fn a_scan_that_fails_is_asked_for_again_later_each_time() {
         (Kind::SbomScanner, Mood::Silent, ScanFailure::Deadline, 1_800),
         (Kind::SbomScanner, Mood::Fails, ScanFailure::Scanner, 3),
         (Kind::SbomScanner, Mood::Skips, ScanFailure::NoReport, 63),
+        (Kind::Job, Mood::Silent, ScanFailure::Deadline, 1_800),
+        (Kind::Job, Mood::Fails, ScanFailure::Scanner, 3),
+        (Kind::JobWithEvidence, Mood::Skips, ScanFailure::NoReport, 63),
     ] {
         let mut world = world(kind);
         world.mood = mood;
@@ -186,7 +239,7 @@ fn a_killed_companion_is_followed_by_one_that_asks_for_nothing_twice() {
             world.pass(120);
             assert_eq!(world.asked.len(), 5, "{kind:?} after {seconds} s");
             assert_eq!(world.reports.len(), 5);
-            if kind == Kind::TrivyOperator {
+            if kind != Kind::SbomScanner {
                 assert!(world.requests.is_empty(), "after {seconds} s");
             }
         }

@@ -3,13 +3,13 @@
 use image_admission_companion::event::Happened;
 use image_admission_companion::{
     Action, Companion, CompanionSettings, End, Judgement, NamedImage, NewObject, Observation, Presence, Request,
-    ScanFailure, ScanId, Scanner, Shared, Target, Workload, WorkloadReference,
+    ScanFailure, ScanId, ScanJob, ScanJobSettings, Scanner, Shared, Target, Workload, WorkloadReference,
 };
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::Settings;
 use image_admission_untrusted::time::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which scanner is asked.
@@ -17,7 +17,13 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Kind {
     TrivyOperator,
     SbomScanner,
+    /// Jobs whose reports the policy reads in registries.
+    Job,
+    /// The same, where it reads them in the cluster alone, into which they are copied.
+    JobWithEvidence,
 }
+
+pub(crate) const KINDS: [Kind; 4] = [Kind::TrivyOperator, Kind::SbomScanner, Kind::Job, Kind::JobWithEvidence];
 
 /// How the scanner treats what it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +58,10 @@ pub(crate) struct World {
     pub(crate) shared: BTreeMap<String, Shared>,
     /// By scan, when the report was made.
     pub(crate) reports: BTreeMap<ScanId, Timestamp>,
+    /// Whether reports beside images count only after they were copied into the cluster.
+    copies: bool,
+    /// By the digest of the image, the scans whose reports aren't copied yet.
+    beside: BTreeMap<String, ScanId>,
     /// What was asked for, and when.
     pub(crate) asked: Vec<(ScanId, Timestamp)>,
     /// All actions, as text: the same run gives the same ones.
@@ -70,9 +80,28 @@ pub(crate) fn scanner(kind: Kind) -> Scanner {
     let source = match kind {
         Kind::TrivyOperator => json!({"trivyOperator": {"namespaces": ["image-scans"]}}),
         Kind::SbomScanner => json!({"sbomscanner": {"namespaces": ["sbomscanner"]}}),
+        Kind::Job | Kind::JobWithEvidence => attestation(),
     };
     let settings = json!({"registries": ["ghcr.io"], "reports": {"sources": [source], "platforms": ["linux/amd64"]}});
-    Scanner::of(&Settings::read(&settings).unwrap(), &CompanionSettings::default()).unwrap().0
+    let job = ScanJob::read(&ScanJobSettings::default(), &cron_job());
+    Scanner::of(&Settings::read(&settings).unwrap(), &CompanionSettings::default(), Some(job)).unwrap().0
+}
+
+/// A source of reports that Jobs make.
+pub(crate) fn attestation() -> Value {
+    let key = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\n\
+               awcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n-----END PUBLIC KEY-----\n";
+    json!({"attestation": {
+        "predicateType": "https://cosign.sigstore.dev/attestation/vuln/v1",
+        "attestors": [{"name": "scans", "cosign": {"key": {"data": key}}}],
+    }})
+}
+
+/// The template of Jobs.
+pub(crate) fn cron_job() -> Value {
+    let image = json!({"fieldRef": {"fieldPath": "metadata.annotations['image-admission.kubewarden.io/image']"}});
+    let pod = json!({"containers": [{"name": "attest", "env": [{"name": "IMAGE", "valueFrom": image}]}]});
+    json!({"spec": {"suspend": true, "jobTemplate": {"spec": {"template": {"spec": pod}}}}})
 }
 
 impl World {
@@ -92,6 +121,8 @@ impl World {
             requests: BTreeMap::new(),
             shared: BTreeMap::new(),
             reports: BTreeMap::new(),
+            copies: kind == Kind::JobWithEvidence,
+            beside: BTreeMap::new(),
             asked: Vec::new(),
             log: Vec::new(),
             told: Vec::new(),
@@ -128,7 +159,12 @@ impl World {
     pub(crate) fn delete_report(&mut self, image: &str) {
         let id = self.id(image);
         self.reports.remove(&id);
-        self.heard.push(Observation::Report(id, 1));
+        match (self.scanner.makes_evidence(), self.copies) {
+            (true, true) => self.heard.push(Observation::Evidence(digest_of(&id))),
+            // No watch sees what goes from a registry.
+            (true, false) => {}
+            (false, _) => self.heard.push(Observation::Report(id, 1)),
+        }
     }
 
     /// The companion is killed, and another begins, which sees all that is there.
@@ -140,12 +176,17 @@ impl World {
         }
         self.heard.extend(self.requests.values().cloned().map(Observation::Request));
         self.heard.extend(self.shared.values().cloned().map(Observation::Shared));
+        // What is beside used images is fetched from the start.
+        for (digest, id) in std::mem::take(&mut self.beside) {
+            self.reports.insert(id, self.now);
+            self.heard.push(Observation::Evidence(digest));
+        }
     }
 
     pub(crate) fn id(&self, image: &str) -> ScanId {
         let reference = ImageReference::parse(image).unwrap();
         match self.scanner {
-            Scanner::TrivyOperator(_) => ScanId::of(&reference.name()),
+            Scanner::TrivyOperator(_) | Scanner::Job(_) => ScanId::of(&reference.name()),
             Scanner::SbomScanner(_) => {
                 ScanId::of(&format!("{}:{}", reference.name(), reference.tag().unwrap_or_default()))
             }
@@ -179,10 +220,19 @@ impl World {
     /// What the scanner does in a second.
     fn scan(&mut self) {
         let is_trivy = matches!(self.scanner, Scanner::TrivyOperator(_));
+        let (makes_evidence, copies) = (self.scanner.makes_evidence(), self.copies);
         for request in self.requests.values_mut() {
             let age = self.now.0 - request.created.0;
             let end = match self.mood {
                 _ if self.endless.contains(&request.id) => continue,
+                Mood::Scans(seconds) if age == seconds && copies => {
+                    self.beside.insert(digest_of(&request.id), request.id.clone());
+                    End::Complete
+                }
+                Mood::Scans(seconds) if age == seconds && makes_evidence => {
+                    self.reports.insert(request.id.clone(), self.now);
+                    End::Complete
+                }
                 Mood::Scans(seconds) if age == seconds => {
                     self.reports.insert(request.id.clone(), self.now);
                     self.heard.push(Observation::Report(request.id.clone(), request.attempt));
@@ -216,7 +266,7 @@ impl World {
                 self.heard.push(Observation::Asked { id, attempt, result });
             }
             Action::Delete { kind, uid, keeps_dependents, .. } if kind == self.scanner.request_kind() => {
-                assert!(keeps_dependents, "the report must stay");
+                assert_eq!(keeps_dependents, !self.scanner.makes_evidence(), "a report stays, and a Pod goes");
                 let Some(request) = self.requests.remove(&uid) else { return };
                 self.withdrawn.push((request.clone(), self.now));
                 self.heard.push(Observation::RequestGone(request));
@@ -227,6 +277,12 @@ impl World {
                 self.heard.extend(gone.map(Observation::SharedGone));
             }
             Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
+            Action::Copy(digest) => {
+                if let Some(id) = self.beside.remove(&digest) {
+                    self.reports.insert(id, self.now);
+                    self.heard.push(Observation::Evidence(digest));
+                }
+            }
             Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
         }
     }
@@ -242,7 +298,9 @@ impl World {
         let id = self.id(&image.image);
         let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };
         let (digit, presence) = self.verdicts.get(&image.image).copied().unwrap_or(('0', presence));
-        let target = Target { reference, digest: format!("sha256:{}", digit.to_string().repeat(64)) };
+        let same = format!("sha256:{}", digit.to_string().repeat(64));
+        let digest = if self.scanner.makes_evidence() { digest_of(&id) } else { same };
+        let target = Target { reference, digest };
         Judgement::Known(vec![(id, target, presence)])
     }
 
@@ -265,4 +323,9 @@ impl World {
         self.requests.insert(request.uid.clone(), request.clone());
         request
     }
+}
+
+/// A digest that a scan of Jobs is about.
+fn digest_of(id: &ScanId) -> String {
+    format!("sha256:{}", id.to_string().repeat(2))
 }
