@@ -278,12 +278,12 @@ impl Companion {
         // It may be gone in the meantime.
         let Some(image) = self.images.get_mut(named) else { return };
         image.is_being_judged = false;
-        if let Judgement::Failed { down } = judgement {
+        if let Judgement::Failed { down, until } = judgement {
             image.failures += 1;
             self.counted.registry_failures += 1;
             image.due = after(now, wait(LOOK_UP, image.failures, &named.image));
             if let Some(host) = down {
-                self.registry(&host).fail(&host, None, now);
+                self.registry(&host).fail(&host, until, now);
             }
             return;
         }
