@@ -1,31 +1,47 @@
 //! What the watches have seen of reports: it answers what the policy's engine asks of a cluster. A report is kept without its findings,
-//! which don't say whether it is there.
+//! which don't say whether it is there. What no watch sees, evidence and what attestors name, is read when it is asked for.
 
-use crate::watch::Subject;
-use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource};
+use crate::clock::timestamp;
+use crate::log::{line, write};
+use crate::watch::{Purpose, Subject};
+use image_admission_companion::log::LogLevel;
+use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_module_host::answers::files::ClusterFiles;
 use image_admission_module_host::answers::manifest::Manifest;
 use image_admission_module_host::answers::{GetResource, ListByNamespace};
-use image_admission_registry_reader::{ReadFailure, RegistryReader};
+use image_admission_registry_reader::{Descriptor, ReadFailure, RegistryReader};
 use image_admission_settings::Identity;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
+use kube::Client;
 use kube::core::DynamicObject;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Number, Value};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::time::timeout;
 
 /// The annotation by which trivy-operator deletes a report, after its creation.
 const LIFETIME: &str = "trivy-operator.aquasecurity.github.io/report-ttl";
 
+/// What the API server answers if a right is missing.
+const FORBIDDEN: u16 = 403;
 /// The largest manifest that is kept, and how many are: tens of megabytes at the most, and mostly five.
 const KEPT_BYTES: usize = 8 << 10;
 const KEPT: usize = 4_000;
+/// The longest that the API server may take to hand out an object.
+const READ: Duration = Duration::from_secs(10);
 
 /// The watched objects, and registries, as the policy's engine asks for them.
 pub(crate) struct Watched {
     objects: RwLock<ClusterFiles>,
+    /// The kinds that are watched, by `apiVersion` and kind. Others are read from the cluster.
+    kinds: BTreeSet<(String, String)>,
+    client: Client,
     registries: Arc<RegistryReader>,
     /// Manifests by their digests, which never change.
     manifests: Mutex<BTreeMap<String, Document>>,
@@ -33,8 +49,17 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    pub(crate) fn new(registries: Arc<RegistryReader>) -> Self {
-        Self { objects: RwLock::default(), registries, manifests: Mutex::default(), runtime: Handle::current() }
+    /// What these watches will see.
+    pub(crate) fn new(client: Client, registries: Arc<RegistryReader>, subjects: &[Subject]) -> Self {
+        let reports = subjects.iter().filter(|subject| subject.purpose == Purpose::Reports).map(Subject::kind);
+        Self {
+            objects: RwLock::default(),
+            kinds: reports.map(|(api_version, kind)| (api_version.to_owned(), kind.to_owned())).collect(),
+            client,
+            registries,
+            manifests: Mutex::default(),
+            runtime: Handle::current(),
+        }
     }
 
     /// Takes in an object as it is now, [stripped](strip).
@@ -72,12 +97,30 @@ pub(crate) struct Question<'a> {
     pub(crate) watched: &'a Watched,
     /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
     pub(crate) name: &'a str,
+    /// When a registry may be asked again, where one said so.
+    pub(crate) until: Cell<Option<Timestamp>>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(watched: &'a Watched, name: &'a str) -> Self {
+        Self { watched, name, until: Cell::default() }
+    }
+
+    /// What a registry answers.
+    fn ask<T>(&self, answer: impl Future<Output = Result<T, ReadFailure>>) -> Result<T, HostFailure> {
+        self.watched.runtime.block_on(answer).map_err(|failed| {
+            if let ReadFailure::RateLimited { until: Some(until) } = failed {
+                self.until.set(Some(timestamp(until)));
+            }
+            failure(failed)
+        })
+    }
 }
 
 impl Host for Question<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
         let reference = reference(image)?;
-        self.watched.runtime.block_on(self.watched.registries.digest(&reference)).map_err(failure)
+        self.ask(self.watched.registries.digest(&reference))
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
@@ -88,7 +131,7 @@ impl Host for Question<'_> {
         {
             return Ok(manifest.clone());
         }
-        let read = self.watched.runtime.block_on(self.watched.registries.manifest(&reference)).map_err(failure)?;
+        let read = self.ask(self.watched.registries.manifest(&reference))?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
         let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
@@ -134,12 +177,25 @@ impl Host for Question<'_> {
         Err(not_asked())
     }
 
-    fn artifact(&self, _: &str) -> Result<Document, HostFailure> {
-        Err(not_asked())
+    fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
+        let reference = reference(image)?;
+        let registries = &self.watched.registries;
+        let read = async {
+            let manifest = registries.manifest(&reference).await.map_err(failure)?;
+            let Artifact { config } = serde_json::from_slice(&manifest.bytes).map_err(|_| malformed())?;
+            let config = registries.blob(&reference, &config.digest, config.size).await.map_err(failure)?;
+            Ok::<_, HostFailure>((manifest, config))
+        };
+        let (manifest, config) = self.watched.runtime.block_on(read)?;
+        let read: Manifest = serde_json::from_slice(&manifest.bytes).map_err(|_| malformed())?;
+        let config: &RawValue = serde_json::from_slice(&config).map_err(|_| malformed())?;
+        let answer = ArtifactAnswer { manifest: read, digest: manifest.digest, config };
+        serde_json::to_vec(&answer).map(Document).map_err(|_| malformed())
     }
 
+    /// Signatures in layers, which only the policy's host reads, count as none here. At worst an image is scanned twice.
     fn verify(&self, _: &str, _: &Identity, _: &BTreeMap<String, String>) -> Result<String, HostFailure> {
-        Err(not_asked())
+        Err(HostFailure::NotTrusted(Untrusted::Unsigned))
     }
 
     fn may(&self, _: &AccessReview<'_>) -> Result<bool, HostFailure> {
@@ -152,7 +208,37 @@ impl Watched {
         self.objects.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads an object that no watch sees.
+    fn read(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
+        let Resource { api_version, kind, namespace, name } = *resource;
+        let api = Subject::new(Purpose::Evidence, api_version, kind, Some(namespace).filter(|of| !of.is_empty()))
+            .api(self.client.clone());
+        let read = self.runtime.block_on(timeout(READ, api.get_opt(name)));
+        let why = match read {
+            Ok(Ok(Some(object))) => return serde_json::to_vec(&object).map(Document).map_err(|_| malformed()),
+            Ok(Ok(None)) => return Err(HostFailure::NotFound("it isn't there".to_owned())),
+            Ok(Err(kube::Error::Api(status))) => {
+                if status.code == FORBIDDEN {
+                    HostFailure::Denied(status.reason)
+                } else {
+                    HostFailure::Failed(status.reason)
+                }
+            }
+            Ok(Err(_)) | Err(_) => HostFailure::Failed("no answer from the API server".to_owned()),
+        };
+        let object = format!("{kind} {namespace}/{name}");
+        write(
+            &line(LogLevel::Warning, "an object can't be read").with("object", &object).with("why", &why.to_string()),
+        );
+        Err(why)
+    }
+
     fn get(&self, resource: &Resource<'_>, fields: Option<&[&str]>) -> Result<Document, HostFailure> {
+        let is_watched =
+            |(api_version, kind): &(String, String)| api_version == resource.api_version && kind == resource.kind;
+        if !self.kinds.iter().any(is_watched) {
+            return self.read(resource);
+        }
         let wanted = GetResource {
             api_version: resource.api_version.to_owned(),
             kind: resource.kind.to_owned(),
@@ -178,13 +264,27 @@ fn reference(image: &str) -> Result<ImageReference, HostFailure> {
     ImageReference::parse(image).map_err(|_| HostFailure::Malformed("it is no image reference".to_owned()))
 }
 
-/// What the companion's settings leave nothing for: signatures, artifacts, and lists of all namespaces.
+/// The part of an artifact's manifest that says where its document is.
+#[derive(Deserialize)]
+struct Artifact {
+    config: Descriptor,
+}
+
+/// An artifact as the policy's host hands it out.
+#[derive(Serialize)]
+struct ArtifactAnswer<'a> {
+    manifest: Manifest,
+    digest: String,
+    config: &'a RawValue,
+}
+
+/// What the settings leave nothing for when they only find reports: rights of users, and lists of all namespaces.
 fn not_asked() -> HostFailure {
     HostFailure::Failed("the companion doesn't ask that".to_owned())
 }
 
 fn malformed() -> HostFailure {
-    HostFailure::Malformed("its answer is no manifest".to_owned())
+    HostFailure::Malformed("it is no manifest, or no JSON".to_owned())
 }
 
 fn failure(failure: ReadFailure) -> HostFailure {
@@ -327,7 +427,7 @@ mod tests {
         );
         let mut report = of_trivy_operator().1;
         let names = |watched: &Watched| {
-            let question = Question { watched, name: "web" };
+            let question = Question::new(watched, "web");
             let listed = question.list_resources(
                 &subject.resource.api_version,
                 &subject.resource.kind,
@@ -358,7 +458,7 @@ mod tests {
             namespace: "image-scans",
             name,
         };
-        let question = Question { watched: &watched, name: "other" };
+        let question = Question::new(&watched, "other");
         let listed =
             question.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
         let list: Value = listed.unwrap().read().unwrap();

@@ -16,9 +16,12 @@ pub(crate) fn judge(image: &NamedImage, policy: &Policy, watched: &Watched, now:
     let soon = Timestamp(now.0.saturating_add(age));
     let reference = ImageReference::parse(&image.image).ok();
     let name = reference.as_ref().and_then(|reference| reference.repository().rsplit('/').next()).unwrap_or_default();
-    let question = Question { watched, name };
+    let question = Question::new(watched, name);
     match known_scan(&image.image, &image.namespace, &policy.settings, &question, soon) {
-        Some((reference, report)) => policy.scanner.judge(&reference, &report),
+        Some((reference, report)) => match policy.scanner.judge(&reference, &report) {
+            Judgement::Failed { down, .. } => Judgement::Failed { down, until: question.until.get() },
+            judgement => judgement,
+        },
         None => Judgement::NotAsked,
     }
 }

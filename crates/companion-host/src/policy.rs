@@ -1,6 +1,6 @@
 //! The policy whose settings say which scanner there is, and which images need a report.
 
-use image_admission_companion::{CompanionSettings, Scanner};
+use image_admission_companion::{CompanionSettings, NoScanner, ScanJob, ScanJobSettings, Scanner, TemplateProblem};
 use image_admission_engine::check_settings;
 use image_admission_manifests::label_selector::{Label, excludes};
 use image_admission_settings::Settings;
@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 
 /// The label that each namespace has, with its name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+/// What the API server answers if an object isn't there.
+const NOT_FOUND: u16 = 404;
 
 /// A policy, as far as the companion needs it.
 #[derive(Clone, Debug)]
@@ -27,7 +29,8 @@ impl Policy {
     /// Reads the policy that the companion's settings name.
     ///
     /// # Errors
-    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans.
+    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans. A template of Jobs
+    /// is read with it.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
         let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
         let api = Api::<DynamicObject>::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -40,13 +43,26 @@ impl Policy {
         let written = (field("/spec/settings"), field("/spec/namespaceSelector"));
         let read = check_settings(&written.0)
             .map_err(|problems| format!("the settings of the policy `{name}` are invalid: {problems}"))?;
-        let (scanner, settings) = Scanner::of(&read, settings).ok_or_else(|| {
-            format!(
-                "`reports.sources` of the policy `{name}` has no `trivyOperator` and no `sbomscanner` with `namespaces`; \
-                 other sources can't be asked for scans"
-            )
+        let job = match &settings.scan_job {
+            Some(of) => Some(template(client, of).await),
+            None => None,
+        };
+        let (scanner, only) = Scanner::of(&read, settings, job).map_err(|why| match (why, &settings.scan_job) {
+            (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
+                format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
+            }
+            _ => format!(
+                "`reports.sources` of the policy `{name}` has nothing that can be asked for scans: no `trivyOperator` and no \
+                 `sbomscanner` with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence \
+                 the policy verifies itself"
+            ),
         })?;
-        Ok(Self { written, scanner, settings })
+        Ok(Self { written, scanner, settings: only })
+    }
+
+    /// Whether it is the same as another, and so is the template of its scanner's Jobs.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.written == other.written && self.scanner == other.scanner
     }
 
     /// Whether the policy's `namespaceSelector` leaves a namespace out, by its labels.
@@ -57,4 +73,18 @@ impl Policy {
             None => Label::Missing,
         })
     }
+}
+
+/// Reads the template of Jobs.
+async fn template(client: &Client, settings: &ScanJobSettings) -> Result<ScanJob, TemplateProblem> {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("batch", "v1", "CronJob"));
+    // Fields that this version doesn't know must not be lost.
+    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &settings.namespace, &kind);
+    let cron_job = api.get(&settings.cron_job).await.map_err(|error| match error {
+        kube::Error::Api(status) if status.code == NOT_FOUND => TemplateProblem::Missing,
+        kube::Error::Api(status) => TemplateProblem::Unreadable(status.reason),
+        _ => TemplateProblem::Unreadable("no answer from the API server".to_owned()),
+    })?;
+    // What came as JSON is JSON.
+    ScanJob::read(settings, &serde_json::to_value(cron_job).unwrap_or_default())
 }

@@ -68,7 +68,7 @@ impl Subject {
         (&self.resource.api_version, &self.resource.kind)
     }
 
-    fn api(&self, client: Client) -> Api<DynamicObject> {
+    pub(crate) fn api(&self, client: Client) -> Api<DynamicObject> {
         match &self.namespace {
             Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
             None => Api::all_with(client, &self.resource),

@@ -1,12 +1,13 @@
 //! The work of the companion that leads: watches feed it, and what it says is done.
 
 use crate::act;
+use crate::clock::now;
 use crate::cluster::{Watched, outlived, strip};
 use crate::events::Events;
 use crate::evidence;
 use crate::http::Status;
 use crate::judge::judge;
-use crate::log::{line, now, write};
+use crate::log::{line, write};
 use crate::policy::Policy;
 use crate::run::Options;
 use crate::watch::{Purpose, Seen, Subject, identities, watch};
@@ -115,7 +116,7 @@ impl Work {
         let mut work = Self {
             companion: Companion::new(options.settings.clone(), policy.scanner.clone(), now()),
             evidence,
-            watched: Arc::new(Watched::new(Arc::clone(&registries))),
+            watched: Arc::new(Watched::new(client.clone(), Arc::clone(&registries), &subjects)),
             registries,
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
@@ -176,7 +177,7 @@ impl Work {
             Heard::Observation(observation) => self.companion.observe(*observation, now()),
             Heard::Evidence(observation) => self.observe_evidence(*observation, now()),
             Heard::Policy(read) => match *read {
-                Ok(policy) => return policy.written == self.policy.written,
+                Ok(policy) => return policy.is_same(&self.policy),
                 // The last good one holds.
                 Err(why) => warn(&why),
             },
@@ -236,6 +237,7 @@ impl Work {
             }
             Purpose::Evidence => {
                 if let Some(object) = KnownObject::read(&json(object)) {
+                    self.companion.observe(Observation::Evidence(object.digest.clone()), now);
                     self.observe_evidence(EvidenceObservation::Object(object), now);
                 }
             }
@@ -269,6 +271,7 @@ impl Work {
             }
             Purpose::Evidence => {
                 if let Some(object) = KnownObject::read(&json(object.clone())) {
+                    self.companion.observe(Observation::Evidence(object.digest.clone()), now);
                     self.observe_evidence(EvidenceObservation::ObjectGone(object), now);
                 }
             }
@@ -351,7 +354,7 @@ impl Work {
                 self.tasks.spawn_blocking(move || {
                     // What is left behind by a panic is thrown away with the answer.
                     let judging = AssertUnwindSafe(|| judge(&image, &policy, &watched, now));
-                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None });
+                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None, until: None });
                     // Nobody listens any more when the work has ended.
                     let _ = heard.blocking_send(Heard::Observation(Box::new(Observation::Judged(image, judgement))));
                 });
@@ -364,6 +367,7 @@ impl Work {
                     let _ = heard.send(Heard::Observation(Box::new(asked))).await;
                 });
             }
+            Action::Copy(digest) => self.observe_evidence(EvidenceObservation::Added(digest), now),
             Action::Delete { kind, name, uid, keeps_dependents } => {
                 let policy = Arc::clone(&self.policy);
                 self.write("delete an object", async move {

@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) refusal: Option<ScanFailure>,
     /// Whether registries answer.
     pub(crate) registry_is_up: bool,
+    /// When a registry that is down says that it may be asked again.
+    pub(crate) registry_says: Option<Timestamp>,
     /// By image, which digest it has and whether its report is there, where that isn't by [`Self::reports`].
     pub(crate) verdicts: BTreeMap<String, (char, Presence)>,
     /// Scans that the scanner never ends.
@@ -62,6 +64,8 @@ pub(crate) struct World {
     copies: bool,
     /// By the digest of the image, the scans whose reports aren't copied yet.
     beside: BTreeMap<String, ScanId>,
+    /// The scans beside whose images somebody has looked since the companion began.
+    fetched: BTreeSet<ScanId>,
     /// What was asked for, and when.
     pub(crate) asked: Vec<(ScanId, Timestamp)>,
     /// All actions, as text: the same run gives the same ones.
@@ -115,6 +119,7 @@ impl World {
             mood: Mood::Scans(5),
             refusal: None,
             registry_is_up: true,
+            registry_says: None,
             verdicts: BTreeMap::new(),
             endless: BTreeSet::new(),
             workloads: BTreeMap::new(),
@@ -123,6 +128,7 @@ impl World {
             reports: BTreeMap::new(),
             copies: kind == Kind::JobWithEvidence,
             beside: BTreeMap::new(),
+            fetched: BTreeSet::new(),
             asked: Vec::new(),
             log: Vec::new(),
             told: Vec::new(),
@@ -176,11 +182,7 @@ impl World {
         }
         self.heard.extend(self.requests.values().cloned().map(Observation::Request));
         self.heard.extend(self.shared.values().cloned().map(Observation::Shared));
-        // What is beside used images is fetched from the start.
-        for (digest, id) in std::mem::take(&mut self.beside) {
-            self.reports.insert(id, self.now);
-            self.heard.push(Observation::Evidence(digest));
-        }
+        self.fetched.clear();
     }
 
     pub(crate) fn id(&self, image: &str) -> ScanId {
@@ -254,7 +256,12 @@ impl World {
             Action::Judge(image) => {
                 self.look_ups.push((image.image.clone(), self.now));
                 let judgement = self.judge(&image);
-                self.heard.push(Observation::Judged(image, judgement));
+                self.heard.push(Observation::Judged(image.clone(), judgement));
+                // What is beside an image is copied once it is known that it is used.
+                let id = self.id(&image.image);
+                if self.fetched.insert(id.clone()) {
+                    self.copy(digest_of(&id));
+                }
             }
             Action::Ask { id, attempt, objects } => {
                 let result = self.refusal.map_or(Ok(()), Err);
@@ -277,13 +284,15 @@ impl World {
                 self.heard.extend(gone.map(Observation::SharedGone));
             }
             Action::Tell { workload, happened, .. } => self.told.push((workload.uid, happened)),
-            Action::Copy(digest) => {
-                if let Some(id) = self.beside.remove(&digest) {
-                    self.reports.insert(id, self.now);
-                    self.heard.push(Observation::Evidence(digest));
-                }
-            }
+            Action::Copy(digest) => self.copy(digest),
             Action::Wake(workload) => self.woken.push((workload.uid, self.now)),
+        }
+    }
+
+    fn copy(&mut self, digest: String) {
+        if let Some(id) = self.beside.remove(&digest) {
+            self.reports.insert(id, self.now);
+            self.heard.push(Observation::Evidence(digest));
         }
     }
 
@@ -293,7 +302,7 @@ impl World {
             return Judgement::NotAsked;
         }
         if !self.registry_is_up {
-            return Judgement::Failed { down: Some(reference.host().to_owned()) };
+            return Judgement::Failed { down: Some(reference.host().to_owned()), until: self.registry_says };
         }
         let id = self.id(&image.image);
         let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };
