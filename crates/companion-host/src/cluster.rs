@@ -180,13 +180,9 @@ impl Host for Question<'_> {
     fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
         let reference = reference(image)?;
         let registries = &self.watched.registries;
-        let read = async {
-            let manifest = registries.manifest(&reference).await.map_err(failure)?;
-            let Artifact { config } = serde_json::from_slice(&manifest.bytes).map_err(|_| malformed())?;
-            let config = registries.blob(&reference, &config.digest, config.size).await.map_err(failure)?;
-            Ok::<_, HostFailure>((manifest, config))
-        };
-        let (manifest, config) = self.watched.runtime.block_on(read)?;
+        let manifest = self.ask(registries.manifest(&reference))?;
+        let Artifact { config } = serde_json::from_slice(&manifest.bytes).map_err(|_| malformed())?;
+        let config = self.ask(registries.blob(&reference, &config.digest, config.size))?;
         let read: Manifest = serde_json::from_slice(&manifest.bytes).map_err(|_| malformed())?;
         let config: &RawValue = serde_json::from_slice(&config).map_err(|_| malformed())?;
         let answer = ArtifactAnswer { manifest: read, digest: manifest.digest, config };
@@ -418,13 +414,15 @@ mod tests {
     fn what_is_there_is_found_and_what_goes_isnt() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let _guard = runtime.enter();
-        let watched = Watched::new(Arc::new(RegistryReader::new(Default::default()).unwrap()));
         let subject = Subject::new(
             crate::watch::Purpose::Reports,
             "aquasecurity.github.io/v1alpha1",
             "VulnerabilityReport",
             Some("image-scans"),
         );
+        let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        let registries = Arc::new(RegistryReader::new(Default::default()).unwrap());
+        let watched = Watched::new(client, registries, std::slice::from_ref(&subject));
         let mut report = of_trivy_operator().1;
         let names = |watched: &Watched| {
             let question = Question::new(watched, "web");

@@ -1,4 +1,4 @@
-//! A registry with one repository, and an API server that has objects with evidence: at one address.
+//! A registry with one repository, and an API server that has objects with evidence, and others that can be read: at one address.
 
 use data_encoding::HEXLOWER;
 use http_body_util::{BodyExt, Full};
@@ -31,6 +31,8 @@ struct State {
     fails: Option<StatusCode>,
     /// By name.
     objects: BTreeMap<String, Value>,
+    /// By their paths, what else is in the cluster, or why it can't be read.
+    others: BTreeMap<String, Result<Value, StatusCode>>,
     created: u64,
 }
 
@@ -72,13 +74,18 @@ impl EvidenceServer {
 
     /// Puts an artifact with these layers at its digest, and at a tag if there is one.
     pub(crate) fn artifact(&self, tag: Option<&str>, layers: &[(&str, &[u8])]) -> Value {
+        self.artifact_of(tag, ("application/vnd.oci.empty.v1+json", b"{}"), layers)
+    }
+
+    /// The same with a configuration.
+    pub(crate) fn artifact_of(&self, tag: Option<&str>, config: (&str, &[u8]), layers: &[(&str, &[u8])]) -> Value {
         let blob = |(media_type, bytes): &(&str, &[u8])| {
             let own = digest(bytes);
             let content = ("application/octet-stream".to_owned(), bytes.to_vec());
             self.0.lock().unwrap().content.insert(format!("blobs/{own}"), content);
             json!({"mediaType": media_type, "digest": own, "size": bytes.len()})
         };
-        let config = blob(&("application/vnd.oci.empty.v1+json", b"{}"));
+        let config = blob(&config);
         let layers: Vec<Value> = layers.iter().map(blob).collect();
         let artifact = json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": layers});
         self.manifest(tag, artifact.to_string().as_bytes())
@@ -101,6 +108,11 @@ impl EvidenceServer {
 
     pub(crate) fn object(&self, name: &str) -> Option<Value> {
         self.0.lock().unwrap().objects.get(name).cloned()
+    }
+
+    /// What a GET of this path gives from now on.
+    pub(crate) fn put(&self, path: &str, object: Result<Value, StatusCode>) {
+        self.0.lock().unwrap().others.insert(path.to_owned(), object);
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
@@ -156,6 +168,14 @@ impl State {
                 }
                 self.objects.remove(name);
                 (StatusCode::OK, json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}))
+            }
+            (&Method::GET, name) => {
+                let object = name.and_then(|name| self.objects.get(name)).cloned();
+                match self.others.get(path).cloned().or(object.map(Ok)) {
+                    Some(Ok(object)) => (StatusCode::OK, object),
+                    Some(Err(status)) => refusal(status, &status.canonical_reason().unwrap().replace(' ', "")),
+                    None => refusal(StatusCode::NOT_FOUND, "NotFound"),
+                }
             }
             _ => panic!("the stub has no {method} of {path}"),
         }
