@@ -38,12 +38,16 @@ mod tests {
     use crate::evidence::carry_out;
     use hyper::StatusCode;
     use image_admission_companion::evidence::{Evidence, EvidenceObservation, name_of};
-    use image_admission_companion::{CompanionSettings, CopiedEvidence, Presence, ScanId};
+    use image_admission_companion::{CompanionSettings, CopiedEvidence, Presence, ScanId, Scanner};
+    use image_admission_engine::check_settings;
     use image_admission_registry_reader::{Options, RegistryReader};
     use kube::{Client, Config};
     use serde_json::{Value, json};
     use std::collections::BTreeSet;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
     use std::sync::Arc;
+    use std::thread;
 
     const POLICY: &str = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies/image-admission";
     const TEMPLATE: &str = "/apis/batch/v1/namespaces/image-scan-jobs/cronjobs/scan";
@@ -246,5 +250,38 @@ mod tests {
             why.starts_with("`reports.sources` of the policy `image-admission` has nothing that can be asked"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn what_a_registry_says_of_its_limit_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4_096]).unwrap();
+                let limit = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 120\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+                stream.write_all(limit.as_bytes()).unwrap();
+            }
+        });
+        let written = json!({
+            "registries": [host],
+            "reports": {"sources": [{"trivyOperator": {"namespaces": ["image-scans"]}}], "platforms": ["linux/amd64"]},
+        });
+        let (scanner, settings) =
+            Scanner::of(&check_settings(&written).unwrap(), &CompanionSettings::default(), None).unwrap();
+        let policy = Policy { written: (written, json!(null)), scanner, settings };
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _guard = runtime.enter();
+        let options = Options { plain_http: vec![host.clone()], ..Options::default() };
+        let client = Client::try_from(Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
+        let watched = Watched::new(client, Arc::new(RegistryReader::new(options).unwrap()), &[]);
+        let image = NamedImage { namespace: "shop".to_owned(), image: format!("{host}/team/web:1.0") };
+        let now = crate::clock::now();
+        let Judgement::Failed { down: Some(down), until: Some(until) } = judge(&image, &policy, &watched, now) else {
+            panic!("not the registry's limit")
+        };
+        assert_eq!(down, host);
+        assert!((now.0 + 120..now.0 + 180).contains(&until.0), "{now:?} {until:?}");
     }
 }
