@@ -20,7 +20,8 @@ const NOT_FOUND: u16 = 404;
 pub(crate) struct Policy {
     /// Its `spec.settings` and selector as they are written: another text is another policy.
     pub(crate) written: (Value, Value),
-    pub(crate) scanner: Scanner,
+    /// None: evidence alone is copied.
+    pub(crate) scanner: Option<Scanner>,
     /// What of its settings says which images need a report of this scanner.
     pub(crate) settings: Settings,
 }
@@ -29,8 +30,8 @@ impl Policy {
     /// Reads the policy that the companion's settings name.
     ///
     /// # Errors
-    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans. A template of Jobs
-    /// is read with it.
+    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans and reads no evidence
+    /// that is to be copied. A template of Jobs is read with it.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
         let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
         let api = Api::<DynamicObject>::all_with(client.clone(), &ApiResource::from_gvk(&kind));
@@ -47,7 +48,13 @@ impl Policy {
             Some(of) => Some(template(client, of).await),
             None => None,
         };
-        let (scanner, only) = Scanner::of(&read, settings, job).map_err(|why| match (why, &settings.scan_job) {
+        let (scanner, only) = match Scanner::of(&read, settings, job) {
+            Err(NoScanner::NoSource) if settings.evidence.is_some() && read.evidence.from_cluster => {
+                return Ok(Self { written, scanner: None, settings: read.only_reports() });
+            }
+            found => found,
+        }
+        .map_err(|why| match (why, &settings.scan_job) {
             (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
                 format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
             }
@@ -57,7 +64,7 @@ impl Policy {
                  the policy verifies itself"
             ),
         })?;
-        Ok(Self { written, scanner, settings: only })
+        Ok(Self { written, scanner: Some(scanner), settings: only })
     }
 
     /// Whether it is the same as another, and so is the template of its scanner's Jobs.

@@ -147,8 +147,11 @@ async fn work(client: &Client, options: &Options, registries: &Arc<RegistryReade
         let reading = timeout(ANSWER, Policy::read(client, &options.settings)).await;
         match reading.unwrap_or_else(|_| Err("the policy can't be read: no answer from the API server".to_owned())) {
             Ok(policy) => {
-                let message = format!("asks {} for scans", policy.scanner);
-                write(&line(LogLevel::Info, &message).with("namespace", policy.scanner.namespace()));
+                write(&match &policy.scanner {
+                    Some(scanner) => line(LogLevel::Info, &format!("asks {scanner} for scans"))
+                        .with("namespace", scanner.namespace()),
+                    None => line(LogLevel::Info, "asks nobody for scans, and copies evidence"),
+                });
                 Work::run(client.clone(), options, policy, Arc::clone(registries), status).await;
             }
             Err(why) => {

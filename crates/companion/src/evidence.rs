@@ -254,6 +254,15 @@ impl Evidence {
         }
     }
 
+    /// The images with a digest, among all that are used.
+    #[must_use]
+    pub fn images_of(&self, digest: &str) -> BTreeSet<String> {
+        let is_tag = |(_, tag): &(&String, &Tag)| tag.digest.as_deref() == Some(digest);
+        let tags = self.tags.iter().filter(is_tag).map(|(image, _)| image.clone());
+        let named = self.digests.get(digest).map(|known| known.images.clone()).unwrap_or_default();
+        tags.chain(named).collect()
+    }
+
     /// What is to be done now. Call it after observations, and each second.
     pub fn due(&mut self, now: Timestamp) -> Vec<EvidenceAction> {
         self.delete_unused(now);
