@@ -172,6 +172,7 @@ fn image_job() -> Value {
         ("completions", json!(1)),
         ("completionMode", json!("NonIndexed")),
         ("suspend", json!(false)),
+        ("manualSelector", json!(false)),
         ("podReplacementPolicy", json!("TerminatingOrFailed")),
         ("selector", json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "1"}})),
     ] {
@@ -383,6 +384,7 @@ fn a_job_is_the_template_with_an_image() {
             (|it| it["spec"]["ttlSecondsAfterFinished"] = json!(0), JOB),
             (|it| it["spec"]["parallelism"] = json!(2), JOB),
             (|it| it["spec"]["completions"] = json!(2), JOB),
+            (|it| it["spec"]["podFailurePolicy"] = json!({}), JOB),
             (|it| it["spec"]["manualSelector"] = json!(true), JOB),
             (|it| it["spec"]["fieldOfTomorrow"] = json!(1), JOB),
             (|it| metadata(it)["finalizers"] = json!(["example.com/stay"]), LABELS),
