@@ -171,7 +171,7 @@ impl Companion {
         let oldest = wanted.iter().filter_map(|scan| scan.since).map(|since| now.0 - since.0).max().unwrap_or(0);
         Metrics {
             images: count(self.images.len()),
-            images_waiting: count(self.images.values().filter(|image| image.lacks()).count()),
+            images_waiting: count(self.images.values().filter(|image| image.lacks() || !image.was_judged).count()),
             scans_waiting: count(wanted.len() - under_way - failed),
             scans_asked: count(under_way),
             scans_failed: count(failed),

@@ -219,6 +219,7 @@ fn a_registry_that_fails_is_asked_less_and_less_and_comes_back() {
         world.pass(3_600);
         assert!(world.look_ups.len() < 100, "{kind:?}: {}", world.look_ups.len());
         assert!(world.asked.is_empty());
+        assert_eq!(world.companion.metrics(world.now).images_waiting, 100, "{kind:?}");
         world.registry_is_up = true;
         // At the latest after ten minutes it is tried again; then budgets alone count.
         world.pass(720 + 5 * 60);
