@@ -179,17 +179,52 @@ func TestTheCompanionAdmitsNothing(t *testing.T) {
 
 // A scan that fails is told at the workload, and asked for again later.
 func TestTheCompanionTriesAgain(t *testing.T) {
-	scanner := companion(t, "sbomscanner", harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "10s"}}}})
+	for _, source := range []string{"sbomscanner", "attestation"} {
+		t.Run(source, func(t *testing.T) {
+			scanner := companion(t, source, harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "10s"}}}})
+			space := namespace(t)
+			image := pushed(t, "companion/fails-"+source)
+			succeeds(t, apply(deployment("web", 1, image.Name), space))
+			eventually(t, 30*time.Second, func() error {
+				return wanted(cluster.Kubectl("get", "events", "--namespace", space).Text(), "ScanFailed")
+			})
+			scanner.Now(harness.Scanning{Takes: time.Second})
+			waitPods(t, space, "web", 1, time.Now(), time.Minute)
+			if scans := scansOf(source, scanner.Scans(), image); len(scans) < 2 {
+				t.Errorf("it was asked for %d times", len(scans))
+			}
+		})
+	}
+}
+
+// A Job that failed stays for its log, and Jobs go with their Pods when the report is there.
+func TestTheCompanionTakesItsJobsAway(t *testing.T) {
+	scanner := companion(t, "attestation", harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "20s"}}}})
 	space := namespace(t)
-	image := pushed(t, "companion/fails")
+	image := pushed(t, "companion/jobs-go")
 	succeeds(t, apply(deployment("web", 1, image.Name), space))
+	left := func() string {
+		return succeeds(t, cluster.Kubectl("get", "jobs,pods", "--namespace", harness.ScanJobsNamespace, "--output", "name")).Out
+	}
 	eventually(t, 30*time.Second, func() error {
 		return wanted(cluster.Kubectl("get", "events", "--namespace", space).Text(), "ScanFailed")
 	})
+	failed := left()
+	if strings.Count(failed, "job.batch/") != 1 || strings.Count(failed, "pod/") != 1 {
+		t.Errorf("of a Job that failed there is %q", failed)
+	}
 	scanner.Now(harness.Scanning{Takes: time.Second})
 	waitPods(t, space, "web", 1, time.Now(), time.Minute)
-	if scans := scansOf("sbomscanner", scanner.Scans(), image); len(scans) < 2 {
-		t.Errorf("it was asked for %d times", len(scans))
+	eventually(t, time.Minute, func() error {
+		if there := left(); there != "" {
+			return fmt.Errorf("there is %s", there)
+		}
+		return nil
+	})
+	evidence := "sha256-" + strings.TrimPrefix(image.Platforms[amd64], "sha256:")
+	succeeds(t, cluster.Kubectl("get", "imageevidences", evidence))
+	if scans := scansOf("attestation", scanner.Scans(), image); len(scans) != 2 {
+		t.Errorf("it was scanned %d times: %v", len(scans), scans)
 	}
 }
 

@@ -398,6 +398,7 @@ fn a_job_is_the_template_with_an_image() {
             (|it| *image(it) = json!("ghcr.io/team/app:v1"), IMAGE),
             (|it| *image(it) = json!(format!("app@{}", digest())), IMAGE),
             (|it| *image(it) = json!(format!("--key=x ghcr.io/team/app@{}", digest())), IMAGE),
+            (|it| *image(it) = json!(format!("-c/team/app@{}", digest())), IMAGE),
             (|it| *image(it) = json!(format!("ghcr.io/team/app@{}\n", digest())), IMAGE),
         ],
     );
