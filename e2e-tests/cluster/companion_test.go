@@ -518,7 +518,7 @@ func TestTheCompanionAtScale(t *testing.T) {
 	if os.Getenv("CLUSTER_SCALE") == "full" {
 		images, pods, rolled = 2000, 5000, 200
 	}
-	for _, source := range reporting {
+	for source := range scanners {
 		t.Run(source, func(t *testing.T) {
 			scanner := companion(t, source, harness.Scanning{Takes: time.Second, AtOnce: 100}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"atOnce": 100, "perMinute": 6000}, "registries": map[string]any{"perMinute": 6000}}})
 			space := namespace(t)

@@ -1,12 +1,11 @@
 //! The policy whose settings say which scanner there is, and which images need a report.
 
+use crate::watch::{objects, resource};
 use image_admission_companion::{CompanionSettings, NoScanner, ScanJob, ScanJobSettings, Scanner, TemplateProblem};
 use image_admission_engine::check_settings;
 use image_admission_manifests::label_selector::{Label, excludes};
 use image_admission_settings::Settings;
 use kube::Client;
-use kube::api::{Api, ApiResource};
-use kube::core::{DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -26,14 +25,13 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Reads the policy that the companion's settings name.
+    /// Reads the policy that the companion's settings name, and the template of Jobs with it.
     ///
     /// # Errors
-    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans. A template of Jobs
-    /// is read with it.
+    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans, or
+    /// the template of its Jobs can't be used.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
-        let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
-        let api = Api::<DynamicObject>::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+        let api = objects(client.clone(), &resource("policies.kubewarden.io/v1", "ClusterAdmissionPolicy"), None);
         let name = &settings.policy;
         let policy = api.get(name).await.map_err(|error| match error {
             kube::Error::Api(status) => format!("the policy `{name}` can't be read: {}", status.reason),
@@ -77,9 +75,8 @@ impl Policy {
 
 /// Reads the template of Jobs.
 async fn template(client: &Client, settings: &ScanJobSettings) -> Result<ScanJob, TemplateProblem> {
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("batch", "v1", "CronJob"));
     // Fields that this version doesn't know must not be lost.
-    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &settings.namespace, &kind);
+    let api = objects(client.clone(), &resource("batch/v1", "CronJob"), Some(&settings.namespace));
     let cron_job = api.get(&settings.cron_job).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == NOT_FOUND => TemplateProblem::Missing,
         kube::Error::Api(status) => TemplateProblem::Unreadable(status.reason),

@@ -62,9 +62,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(purpose: Purpose, api_version: &str, kind: &str, namespace: Option<&str>) -> Self {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Self { purpose, resource, namespace: namespace.map(str::to_owned) }
+        Self { purpose, resource: resource(api_version, kind), namespace: namespace.map(str::to_owned) }
     }
 
     /// Its `apiVersion` and kind.
@@ -72,16 +70,27 @@ impl Subject {
         (&self.resource.api_version, &self.resource.kind)
     }
 
-    pub(crate) fn api(&self, client: Client) -> Api<DynamicObject> {
-        match &self.namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
-            None => Api::all_with(client, &self.resource),
-        }
+    fn api(&self, client: Client) -> Api<DynamicObject> {
+        objects(client, &self.resource, self.namespace.as_deref())
     }
 
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
         let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
         Self::new(Purpose::Workloads(kind), &api_version, kind.name(), None)
+    }
+}
+
+/// A kind, by its `apiVersion`.
+pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+/// The objects of a kind, in a namespace or everywhere.
+pub(crate) fn objects(client: Client, resource: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, resource),
+        None => Api::all_with(client, resource),
     }
 }
 
