@@ -1,11 +1,13 @@
 package cluster_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -21,7 +23,8 @@ const asCompanion = "--as=system:serviceaccount:kubewarden:image-admission-compa
 func TestTheCompanionIsHeldToWhatItNeeds(t *testing.T) {
 	must(t, cluster.Undeploy())
 	deployed = nil
-	for _, source := range []string{"trivy-operator", "sbomscanner"} {
+	must(t, cluster.ApplyScanTemplate())
+	for _, source := range []string{"trivy-operator", "sbomscanner", "attestation"} {
 		must(t, cluster.Apply(harness.Deployment{Source: source, Companion: &harness.Companion{}}))
 	}
 	must(t, cluster.RemoveCompanion())
@@ -39,7 +42,16 @@ func TestTheCompanionIsHeldToWhatItNeeds(t *testing.T) {
 		}
 		return nil
 	})
-	// A policy that was written just now isn't asked yet.
+	succeeds(t, cluster.KubectlWith(imageJob(t), "create", "--namespace", harness.ScanJobsNamespace, "--filename", "-"))
+	succeeds(t, cluster.KubectlWith(strings.NewReplacer("image-admission-companion", "somebody", "-1\"", "-9\"").Replace(imageJob(t)), "create", "--namespace", harness.ScanJobsNamespace, "--filename", "-"))
+	// A policy that was written just now isn't asked yet, nor is its template known.
+	eventually(t, 30*time.Second, func() error {
+		another := strings.Replace(imageJob(t), "-1\"", "-2\"", 1)
+		if answer := create(another, harness.ScanJobsNamespace); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return wanted(create(strings.Replace(another, "registry.example/trivy:1", "registry.example/other:1", 1), harness.ScanJobsNamespace).Text(), "is the template's")
+	})
 	eventually(t, 30*time.Second, func() error {
 		return wanted(create(strings.Replace(cronJob, "suspend: true", "suspend: false", 1), harness.ScansNamespace).Text(), "is suspended")
 	})
@@ -78,7 +90,7 @@ func TestTheCompanionIsHeldToWhatItNeeds(t *testing.T) {
 		return attempt{name, func() harness.Answer { return cluster.Kubectl(append(arguments, asCompanion)...) }, words}
 	}
 	scans, scanner := harness.ScansNamespace, harness.ScannerNamespace
-	another := strings.Replace(cronJob, "-1", "-2", 1)
+	another, anotherJob, scanJobs := strings.Replace(cronJob, "-1", "-2", 1), strings.Replace(imageJob(t), "-1\"", "-2\"", 1), harness.ScanJobsNamespace
 	woken := `{"status": {"conditions": [{"type": "ImagesScanned", "status": "True", "reason": "ImagesScanned", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
 	for _, try := range []attempt{
 		creates("a CronJob", another, scans, ""),
@@ -103,6 +115,29 @@ func TestTheCompanionIsHeldToWhatItNeeds(t *testing.T) {
 		does("the policy is read", "", "get", "clusteradmissionpolicy", "image-admission", "--output", "name"),
 		does("all policies are read", byRights, "get", "clusteradmissionpolicies"),
 		does("the policy is changed", byRights, "patch", "clusteradmissionpolicy", "image-admission", "--type=merge", "--patch", `{"spec": {"mode": "monitor"}}`, "--dry-run=server"),
+
+		creates("a Job", anotherJob, scanJobs, ""),
+		creates("a Job without the label", replaced(anotherJob, `"app.kubernetes.io/managed-by":"image-admission-companion"`, `"a":"b"`), scanJobs, byBounds),
+		creates("a Job of another name", replaced(anotherJob, `"name":"scan-`, `"name":"other-`), scanJobs, byBounds),
+		creates("a Job with another scanner", replaced(anotherJob, "registry.example/trivy:1", "registry.example/other:1"), scanJobs, byBounds),
+		creates("a Job with other arguments", replaced(anotherJob, `"attest","--key"`, `"sign","--key"`), scanJobs, byBounds),
+		creates("a Job with an account", replaced(anotherJob, `"restartPolicy":"Never"`, `"restartPolicy":"Never","serviceAccountName":"other"`), scanJobs, byBounds),
+		creates("a Job with a container more", replaced(anotherJob, `"containers":[`, `"containers":[{"name":"more","image":"registry.example/other:1"},`), scanJobs, byBounds),
+		creates("a Job with another Secret", replaced(anotherJob, `"secretName":"scan-key"`, `"secretName":"other"`), scanJobs, byBounds),
+		creates("a Job with an annotation more", replaced(anotherJob, `"example.com/owner":"security"`, `"example.com/owner":"security","a":"b"`), scanJobs, byBounds),
+		creates("a Job with another label", replaced(anotherJob, `"labels":{"team":"security"}`, `"labels":{"team":"security","azure.workload.identity/use":"true"}`), scanJobs, byBounds),
+		creates("a Job of a tag", replaced(anotherJob, "team/app@sha256:"+strings.Repeat("0", 64), "team/app:1.0"), scanJobs, byBounds),
+		creates("a Job that never ends", replaced(anotherJob, `"activeDeadlineSeconds":1200`, `"activeDeadlineSeconds":999999`), scanJobs, byBounds),
+		creates("a Job that is many", replaced(anotherJob, `"backoffLimit":0`, `"backoffLimit":0,"parallelism":9`), scanJobs, byBounds),
+		creates("a Job with an owner", replaced(anotherJob, `"labels":{"app`, `"finalizers":["a/b"],"labels":{"app`), scanJobs, byBounds),
+		creates("a Job elsewhere", anotherJob, space, byRights),
+		creates("a Pod beside the key", pod("app", "app"), scanJobs, byRights),
+		does("its own Job is deleted", "", "delete", "job", "scan-"+strings.Repeat("0", 32)+"-1", "--namespace", scanJobs, "--dry-run=server"),
+		does("another's Job is deleted", byBounds, "delete", "job", "scan-"+strings.Repeat("0", 32)+"-9", "--namespace", scanJobs, "--dry-run=server"),
+		does("the template is read", "", "get", "cronjob", "scan", "--namespace", scanJobs, "--output", "name"),
+		does("the template is changed", byRights, "patch", "cronjob", "scan", "--namespace", scanJobs, "--type=merge", "--patch", `{"spec": {"suspend": false}}`, "--dry-run=server"),
+		does("the key is read", byRights, "get", "secret", "scan-key", "--namespace", scanJobs),
+		does("evidence is read", "", "get", "imageevidences", "--ignore-not-found", "sha256-"+strings.Repeat("0", 64)),
 
 		creates("a Registry", scannedRegistry, scanner, ""),
 		creates("a Registry without TLS", replaced(scannedRegistry, "catalogType", "insecure: true\n  catalogType"), scanner, byBounds),
@@ -145,6 +180,20 @@ func TestTheCompanionIsHeldToWhatItNeeds(t *testing.T) {
 // create says what would come of an object that the companion's account creates.
 func create(manifest, space string) harness.Answer {
 	return cluster.KubectlWith(strings.ReplaceAll(manifest, "NAMESPACE", space), "create", "--namespace", space, "--filename", "-", "--dry-run=server", "--validate=ignore", asCompanion)
+}
+
+// imageJob is what the companion makes of the template.
+func imageJob(t *testing.T) string {
+	t.Helper()
+	template, err := cluster.Client.BatchV1().CronJobs(harness.ScanJobsNamespace).Get(t.Context(), "scan", metav1.GetOptions{})
+	must(t, err)
+	labels := map[string]string{"app.kubernetes.io/managed-by": "image-admission-companion"}
+	job := batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, Spec: template.Spec.JobTemplate.Spec}
+	job.ObjectMeta = metav1.ObjectMeta{Name: "scan-" + strings.Repeat("0", 32) + "-1", Labels: labels}
+	job.Spec.Template.Annotations["image-admission.kubewarden.io/image"] = "registry.example/team/app@sha256:" + strings.Repeat("0", 64)
+	written, err := json.Marshal(job)
+	must(t, err)
+	return string(written)
 }
 
 // What the companion writes.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,11 @@ type playedScanner interface {
 var scanners = map[string]func(harness.Scanning) (playedScanner, error){
 	"trivy-operator": func(scanning harness.Scanning) (playedScanner, error) { return cluster.PlayTrivyOperator(scanning) },
 	"sbomscanner":    func(scanning harness.Scanning) (playedScanner, error) { return cluster.PlaySBOMScanner(scanning) },
+	"attestation":    func(scanning harness.Scanning) (playedScanner, error) { return cluster.PlayScanJobs(scanning) },
 }
+
+// reporting are those of them that write reports into the cluster themselves.
+var reporting = []string{"sbomscanner", "trivy-operator"}
 
 // within is how long a Pod may wait beside its scan.
 const within = 10 * time.Second
@@ -62,9 +67,9 @@ func companion(t *testing.T, source string, scanning harness.Scanning, wanted ha
 	return scanner
 }
 
-// scansOf are those of an image: of a platform's digest with trivy-operator, of a tag with SBOMscanner.
+// scansOf are those of an image: of a tag with SBOMscanner, otherwise of a platform's digest.
 func scansOf(source string, scans harness.Scans, image harness.Image) harness.Scans {
-	if source == "trivy-operator" {
+	if source != "sbomscanner" {
 		return scans.Of(cluster.Registry.Host + "/" + image.Repository + "@" + image.Platforms[amd64])
 	}
 	return scans.Of(fmt.Sprintf("%s/%s tag == %q", cluster.Registry.Host, image.Repository, image.Tag))
@@ -175,17 +180,95 @@ func TestTheCompanionAdmitsNothing(t *testing.T) {
 
 // A scan that fails is told at the workload, and asked for again later.
 func TestTheCompanionTriesAgain(t *testing.T) {
-	scanner := companion(t, "sbomscanner", harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "10s"}}}})
+	for _, source := range []string{"sbomscanner", "attestation"} {
+		t.Run(source, func(t *testing.T) {
+			scanner := companion(t, source, harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "10s"}}}})
+			space := namespace(t)
+			image := pushed(t, "companion/fails-"+source)
+			succeeds(t, apply(deployment("web", 1, image.Name), space))
+			eventually(t, 30*time.Second, func() error {
+				return wanted(cluster.Kubectl("get", "events", "--namespace", space).Text(), "ScanFailed")
+			})
+			scanner.Now(harness.Scanning{Takes: time.Second})
+			waitPods(t, space, "web", 1, time.Now(), time.Minute)
+			if scans := scansOf(source, scanner.Scans(), image); len(scans) < 2 {
+				t.Errorf("it was asked for %d times", len(scans))
+			}
+		})
+	}
+}
+
+// A Job that failed stays for its log, and Jobs go with their Pods when the report is there.
+func TestTheCompanionTakesItsJobsAway(t *testing.T) {
+	scanner := companion(t, "attestation", harness.Scanning{Takes: time.Second, Fails: true}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "20s"}}}})
 	space := namespace(t)
-	image := pushed(t, "companion/fails")
+	image := pushed(t, "companion/jobs-go")
 	succeeds(t, apply(deployment("web", 1, image.Name), space))
+	left := func() string {
+		return succeeds(t, cluster.Kubectl("get", "jobs,pods", "--namespace", harness.ScanJobsNamespace, "--output", "name")).Out
+	}
 	eventually(t, 30*time.Second, func() error {
 		return wanted(cluster.Kubectl("get", "events", "--namespace", space).Text(), "ScanFailed")
 	})
+	failed := left()
+	if strings.Count(failed, "job.batch/") != 1 || strings.Count(failed, "pod/") != 1 {
+		t.Errorf("of a Job that failed there is %q", failed)
+	}
 	scanner.Now(harness.Scanning{Takes: time.Second})
 	waitPods(t, space, "web", 1, time.Now(), time.Minute)
-	if scans := scansOf("sbomscanner", scanner.Scans(), image); len(scans) < 2 {
-		t.Errorf("it was asked for %d times", len(scans))
+	eventually(t, time.Minute, func() error {
+		if there := left(); there != "" {
+			return fmt.Errorf("there is %s", there)
+		}
+		return nil
+	})
+	evidence := "sha256-" + strings.TrimPrefix(image.Platforms[amd64], "sha256:")
+	succeeds(t, cluster.Kubectl("get", "imageevidences", evidence))
+	if scans := scansOf("attestation", scanner.Scans(), image); len(scans) != 2 {
+		t.Errorf("it was scanned %d times: %v", len(scans), scans)
+	}
+}
+
+// The rejection of a bare Pod names a command, which has its image scanned.
+func TestTheCompanionHasABarePodScanned(t *testing.T) {
+	command := regexp.MustCompile("Ask for a scan: `(image-admission scan [^`]+)`")
+	for source := range scanners {
+		t.Run(source, func(t *testing.T) {
+			const takes = 5 * time.Second
+			scanner := companion(t, source, harness.Scanning{Takes: takes}, harness.Companion{})
+			space := namespace(t)
+			run := func(image harness.Image) harness.Answer {
+				return cluster.Kubectl("run", "web", "--image", image.Name, "--namespace", space)
+			}
+			image := pushed(t, "companion/bare-"+source)
+			refused := run(image)
+			rejected(t, refused, "no scan report yet")
+			named := command.FindStringSubmatch(refused.Text())
+			if named == nil {
+				t.Fatalf("no command is in: %s", refused.Text())
+			}
+			began := time.Now()
+			asked := succeeds(t, cluster.Typed(named[1]+" --namespace "+space))
+			took := time.Since(began)
+			t.Logf("%v for a scan of %v:\n%s", took.Round(100*time.Millisecond), takes, asked.Text())
+			contains(t, asked.Text(), "asks the companion for its scan", ": asked for: ", ": scanned", ": admitted")
+			if took > takes+within {
+				t.Errorf("it took %v, more than %v after a scan of %v", took, within, takes)
+			}
+			succeeds(t, run(image))
+			if jobs := cluster.Kubectl("get", "jobs", "--namespace", space, "--output", "name"); jobs.Out != "" {
+				t.Errorf("there is %s", jobs.Text())
+			}
+			// One with a finding stays out, and the command says so.
+			scanner.Now(harness.Scanning{Takes: time.Second, Findings: broken})
+			image = pushed(t, "companion/bare-broken-"+source)
+			if denied := cluster.Typed("image-admission scan " + image.Name + " --wait --namespace " + space); denied.Code != 2 {
+				t.Errorf("it ended with %d: %s", denied.Code, denied.Text())
+			}
+			if scans := scanner.Scans(); len(scans) != 2 {
+				t.Errorf("%d scans were asked for: %v", len(scans), scans)
+			}
+		})
 	}
 }
 
@@ -220,7 +303,7 @@ func TestTheCompanionTakesItsCronJobsAway(t *testing.T) {
 // A thousand images at once stay within the budgets, and one image of another namespace doesn't wait for all of them.
 func TestTheCompanionKeepsItsBudgets(t *testing.T) {
 	const images, atOnce, perMinute = 1000, 20, 400
-	for source := range scanners {
+	for _, source := range reporting {
 		t.Run(source, func(t *testing.T) {
 			scanner := companion(t, source, harness.Scanning{Takes: 2 * time.Second, AtOnce: 50}, harness.Companion{
 				Settings: map[string]any{"scans": map[string]any{"atOnce": atOnce, "perMinute": perMinute}, "registries": map[string]any{"perMinute": 6000}},
@@ -314,7 +397,7 @@ func megabytes(processes map[string]*harness.Process) (all []int) {
 
 // The registry fails while the companion looks for images, and comes back.
 func TestTheCompanionOutlivesARegistry(t *testing.T) {
-	for source := range scanners {
+	for _, source := range reporting {
 		t.Run(source, func(t *testing.T) {
 			scanner := companion(t, source, harness.Scanning{Takes: time.Second}, harness.Companion{Settings: map[string]any{"scans": map[string]any{"retry": map[string]any{"first": "5s"}}}})
 			t.Cleanup(func() { cluster.Registry.Fail(nil) })

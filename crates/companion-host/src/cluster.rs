@@ -3,7 +3,7 @@
 
 use crate::clock::timestamp;
 use crate::log::{line, write};
-use crate::watch::{Purpose, Subject};
+use crate::watch::{Purpose, Subject, objects, resource as kind_of};
 use image_admission_companion::log::LogLevel;
 use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource, Untrusted};
 use image_admission_image::ImageReference;
@@ -207,8 +207,8 @@ impl Watched {
     /// Reads an object that no watch sees.
     fn read(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
         let Resource { api_version, kind, namespace, name } = *resource;
-        let api = Subject::new(Purpose::Evidence, api_version, kind, Some(namespace).filter(|of| !of.is_empty()))
-            .api(self.client.clone());
+        let namespace_of = Some(namespace).filter(|of| !of.is_empty());
+        let api = objects(self.client.clone(), &kind_of(api_version, kind), namespace_of);
         let read = self.runtime.block_on(timeout(READ, api.get_opt(name)));
         let why = match read {
             Ok(Ok(Some(object))) => return serde_json::to_vec(&object).map(Document).map_err(|_| malformed()),

@@ -1,12 +1,11 @@
 //! The policy whose settings say which scanner there is, and which images need a report.
 
+use crate::watch::{objects, resource};
 use image_admission_companion::{CompanionSettings, NoScanner, ScanJob, ScanJobSettings, Scanner, TemplateProblem};
 use image_admission_engine::check_settings;
 use image_admission_manifests::label_selector::{Label, excludes};
 use image_admission_settings::Settings;
 use kube::Client;
-use kube::api::{Api, ApiResource};
-use kube::core::{DynamicObject, GroupVersionKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -20,21 +19,20 @@ const NOT_FOUND: u16 = 404;
 pub(crate) struct Policy {
     /// Its `spec.settings` and selector as they are written: another text is another policy.
     pub(crate) written: (Value, Value),
-    /// None: evidence alone is copied.
+    /// None: it copies evidence alone.
     pub(crate) scanner: Option<Scanner>,
     /// What of its settings says which images need a report of this scanner.
     pub(crate) settings: Settings,
 }
 
 impl Policy {
-    /// Reads the policy that the companion's settings name.
+    /// Reads the policy that the companion's settings name, and the template of Jobs with it.
     ///
     /// # Errors
-    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans and reads no evidence
-    /// that is to be copied. A template of Jobs is read with it.
+    /// It isn't there or can't be read, its settings are invalid, it has no source that can be asked for scans and no evidence is to be
+    /// copied, or the template of its Jobs can't be used.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
-        let kind = GroupVersionKind::gvk("policies.kubewarden.io", "v1", "ClusterAdmissionPolicy");
-        let api = Api::<DynamicObject>::all_with(client.clone(), &ApiResource::from_gvk(&kind));
+        let api = objects(client.clone(), &resource("policies.kubewarden.io/v1", "ClusterAdmissionPolicy"), None);
         let name = &settings.policy;
         let policy = api.get(name).await.map_err(|error| match error {
             kube::Error::Api(status) => format!("the policy `{name}` can't be read: {}", status.reason),
@@ -49,22 +47,13 @@ impl Policy {
             None => None,
         };
         let (scanner, only) = match Scanner::of(&read, settings, job) {
+            Ok((scanner, only)) => (Some(scanner), only),
             Err(NoScanner::NoSource) if settings.evidence.is_some() && read.evidence.from_cluster => {
-                return Ok(Self { written, scanner: None, settings: read.only_reports() });
+                (None, read.only_reports())
             }
-            found => found,
-        }
-        .map_err(|why| match (why, &settings.scan_job) {
-            (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
-                format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
-            }
-            _ => format!(
-                "`reports.sources` of the policy `{name}` has nothing that can be asked for scans: no `trivyOperator` and no \
-                 `sbomscanner` with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence \
-                 the policy verifies itself"
-            ),
-        })?;
-        Ok(Self { written, scanner: Some(scanner), settings: only })
+            Err(why) => return Err(no_scanner(why, settings)),
+        };
+        Ok(Self { written, scanner, settings: only })
     }
 
     /// Whether it is the same as another, and so is the template of its scanner's Jobs.
@@ -82,11 +71,25 @@ impl Policy {
     }
 }
 
+/// Why nobody can be asked for scans, and what to do.
+fn no_scanner(why: NoScanner, settings: &CompanionSettings) -> String {
+    match (why, &settings.scan_job) {
+        (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
+            format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
+        }
+        _ => format!(
+            "`reports.sources` of the policy `{}` has nothing that can be asked for scans: no `trivyOperator` and no `sbomscanner` \
+             with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence the policy verifies \
+             itself",
+            settings.policy
+        ),
+    }
+}
+
 /// Reads the template of Jobs.
 async fn template(client: &Client, settings: &ScanJobSettings) -> Result<ScanJob, TemplateProblem> {
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("batch", "v1", "CronJob"));
     // Fields that this version doesn't know must not be lost.
-    let api = Api::<DynamicObject>::namespaced_with(client.clone(), &settings.namespace, &kind);
+    let api = objects(client.clone(), &resource("batch/v1", "CronJob"), Some(&settings.namespace));
     let cron_job = api.get(&settings.cron_job).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == NOT_FOUND => TemplateProblem::Missing,
         kube::Error::Api(status) => TemplateProblem::Unreadable(status.reason),

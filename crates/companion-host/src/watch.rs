@@ -7,15 +7,19 @@ use kube::Client;
 use kube::api::{Api, ApiResource, ListParams};
 use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{Config, Event, metadata_watcher, watcher};
+use kube::runtime::watcher::{Config, Error, Event, metadata_watcher, watcher};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::mpsc::Sender;
+use tokio::time::sleep;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
 /// The same where only metadata is read.
 const METADATA_PAGE: u32 = 500;
+/// The pause after an answer that can't be read.
+const UNREADABLE: Duration = Duration::from_secs(2);
 
 /// What a watch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +62,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(purpose: Purpose, api_version: &str, kind: &str, namespace: Option<&str>) -> Self {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        Self { purpose, resource, namespace: namespace.map(str::to_owned) }
+        Self { purpose, resource: resource(api_version, kind), namespace: namespace.map(str::to_owned) }
     }
 
     /// Its `apiVersion` and kind.
@@ -68,11 +70,8 @@ impl Subject {
         (&self.resource.api_version, &self.resource.kind)
     }
 
-    pub(crate) fn api(&self, client: Client) -> Api<DynamicObject> {
-        match &self.namespace {
-            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
-            None => Api::all_with(client, &self.resource),
-        }
+    fn api(&self, client: Client) -> Api<DynamicObject> {
+        objects(client, &self.resource, self.namespace.as_deref())
     }
 
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
@@ -81,12 +80,33 @@ impl Subject {
     }
 }
 
+/// A kind, by its `apiVersion`.
+pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+/// The objects of a kind, in a namespace or everywhere.
+pub(crate) fn objects(client: Client, resource: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client, namespace, resource),
+        None => Api::all_with(client, resource),
+    }
+}
+
 /// Watches until nobody listens. What comes while nobody takes it waits at the API server. After a failure it goes on where it was, or
 /// lists anew if the API server doesn't know that any more.
 ///
 /// `number` is the subject's place among all.
 pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard: Sender<Heard>) {
-    let (api, config) = (subject.api(client), Config::default().page_size(PAGE));
+    while follow(&client, number, &subject, &heard).await {
+        sleep(UNREADABLE).await;
+    }
+}
+
+/// Watches until what the API server says can't be read, or nobody listens. Returns whether somebody does.
+async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> bool {
+    let (api, config) = (subject.api(client.clone()), Config::default().page_size(PAGE));
     let mut events = match subject.purpose {
         // Each may have a MiB.
         Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
@@ -101,17 +121,27 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
             }
             Ok(Event::InitApply(object)) => {
                 listed.extend(object.metadata.uid.clone());
-                Seen::Applied(Box::new(of_kind(object, &subject)))
+                Seen::Applied(Box::new(of_kind(object, subject)))
             }
             Ok(Event::InitDone) => Seen::Listed(std::mem::take(&mut listed)),
-            Ok(Event::Apply(object)) => Seen::Applied(Box::new(of_kind(object, &subject))),
-            Ok(Event::Delete(object)) => Seen::Deleted(Box::new(of_kind(object, &subject))),
-            Err(error) => Seen::Failed(error.to_string()),
+            Ok(Event::Apply(object)) => Seen::Applied(Box::new(of_kind(object, subject))),
+            Ok(Event::Delete(object)) => Seen::Deleted(Box::new(of_kind(object, subject))),
+            Err(error) => {
+                // A refusal of some lines, as while the storage of a new kind begins, would be read line by line, with a longer pause
+                // after each.
+                let is_unreadable = matches!(error, Error::WatchFailed(kube::Error::SerdeError(_)));
+                let is_heard = heard.send(Heard::Seen(number, Seen::Failed(error.to_string()))).await.is_ok();
+                if is_unreadable || !is_heard {
+                    return is_heard;
+                }
+                continue;
+            }
         };
         if heard.send(Heard::Seen(number, what)).await.is_err() {
-            return;
+            return false;
         }
     }
+    false
 }
 
 /// The identities of all that is there, by their metadata alone.
@@ -160,7 +190,6 @@ fn of_kind(mut object: DynamicObject, subject: &Subject) -> DynamicObject {
 mod tests {
     use super::*;
     use image_admission_companion::evidence::{IMAGE_EVIDENCE, KnownObject};
-    use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::sync::mpsc;
@@ -197,7 +226,7 @@ mod tests {
 "#;
 
     /// An API server that lists no Pods, and whose first watch fails. Later ones have a Pod, and stay open.
-    async fn server(listener: TcpListener) {
+    async fn server(listener: TcpListener, refusal: &'static str) {
         let mut watches = 0;
         let mut open = Vec::new();
         loop {
@@ -210,7 +239,7 @@ mod tests {
                 (false, _) => {
                     ("200 OK", r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#)
                 }
-                (true, 1) => ("429 Too Many Requests", "{}"),
+                (true, 1) => ("429 Too Many Requests", refusal),
                 (true, _) => ("200 OK", POD),
             };
             let length = if body == POD { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
@@ -226,14 +255,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_watch_that_failed_goes_on() {
+        let status = r#"{"kind": "Status", "status": "Failure", "message": "", "reason": "", "code": 429}"#;
+        assert_eq!(heard_of(status, 3).await, ["listed", "failed", "applied"]);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_of_some_lines_is_one_failure() {
+        let status = "{\n  \"kind\": \"Status\",\n  \"apiVersion\": \"v1\",\n  \"status\": \"Failure\"\n}";
+        assert_eq!(heard_of(status, 4).await, ["listed", "failed", "listed", "applied"]);
+    }
+
+    /// What is heard of Pods whose first watch is refused like this.
+    async fn heard_of(refusal: &'static str, count: usize) -> Vec<&'static str> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-        tokio::spawn(server(listener));
+        tokio::spawn(server(listener, refusal));
         let client = Client::try_from(kube::Config::new(url)).unwrap();
         let (sender, mut hears) = mpsc::channel(8);
         tokio::spawn(watch(client, 0, Subject::workloads(WorkloadKind::Pod), sender));
         let mut heard = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..count {
             match timeout(Duration::from_secs(20), hears.recv()).await {
                 Ok(Some(Heard::Seen(0, Seen::Listed(_)))) => heard.push("listed"),
                 Ok(Some(Heard::Seen(0, Seen::Failed(_)))) => heard.push("failed"),
@@ -241,6 +282,6 @@ mod tests {
                 other => panic!("{heard:?}, then {other:?}"),
             }
         }
-        assert_eq!(heard, ["listed", "failed", "applied"]);
+        heard
     }
 }

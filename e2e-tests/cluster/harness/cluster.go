@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"os"
@@ -42,6 +43,7 @@ type Cluster struct {
 	network           *network
 	scanner           *APIServer
 	modulePushed      bool
+	scanKey           *ecdsa.PrivateKey
 	// kubewarden is the version of Kubewarden that is installed.
 	kubewarden *version.Version
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
@@ -116,9 +117,19 @@ func (c *Cluster) RemoveCompanion() error {
 	all, background := metav1.ListOptions{}, metav1.DeletePropagationBackground
 	deleted := metav1.DeleteOptions{PropagationPolicy: &background}
 	return errors.Join(
+		client.Resource(jobs).Namespace(ScanJobsNamespace).DeleteCollection(c.ctx, deleted, all),
+		ignoreMissing(client.Resource(imageEvidences).DeleteCollection(c.ctx, deleted, all)),
 		client.Resource(cronJobs).Namespace(ScansNamespace).DeleteCollection(c.ctx, deleted, all),
 		client.Resource(TrivyReports).Namespace(ScansNamespace).DeleteCollection(c.ctx, deleted, all),
 		client.Resource(ScanJobs).Namespace(ScannerNamespace).DeleteCollection(c.ctx, deleted, all),
 		client.Resource(ScannedRegistries).Namespace(ScannerNamespace).DeleteCollection(c.ctx, deleted, all),
 	)
+}
+
+// ignoreMissing is no error where a kind isn't there: only some deployments have it.
+func ignoreMissing(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

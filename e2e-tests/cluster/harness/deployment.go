@@ -23,7 +23,7 @@ import (
 type Deployment struct {
 	// Components beside the source of reports, like `monitor`.
 	Components []string
-	// Source is the component of the scanner: `sbomscanner` where it is empty.
+	// Source is the component of the scanner: `sbomscanner` where it is empty. `attestation` is what Jobs attest.
 	Source string
 	// Replicas of the policy server: one where it is zero.
 	Replicas int
@@ -101,7 +101,17 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	if source == "" {
 		source = "sbomscanner"
 	}
-	components := []string{"deploy/sources/" + source}
+	// What Jobs attest is a source without a component, whose objects are those of `evidence`.
+	component, companions := "sources/"+source, []string{"companion-" + source}
+	if source == "attestation" {
+		component, companions = "evidence", []string{"companion-evidence", "companion-scan-job"}
+		reports, err := c.attestedReports()
+		if err != nil {
+			return "", err
+		}
+		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/reports", "value": reports})
+	}
+	components := []string{"deploy/" + component}
 	for _, name := range deployment.Components {
 		components = append(components, "deploy/"+name)
 	}
@@ -110,7 +120,10 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 		{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},
 	}
 	if deployment.Companion != nil {
-		components = append(components, "deploy/companion", "deploy/companion-"+source)
+		components = append(components, "deploy/companion")
+		for _, name := range companions {
+			components = append(components, "deploy/"+name)
+		}
 		patches = append(patches, deployment.Companion.patches()...)
 	}
 	images := []map[string]string{}

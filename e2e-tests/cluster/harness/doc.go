@@ -22,6 +22,7 @@
 //	scanner.go         reports, and the scanner's aggregated API
 //	scans.go           what scanners that are played were asked for, and how they work
 //	sbomscanner.go     SBOMscanner, as the companion sees it
+//	scan_jobs.go       Jobs that scan images and attest what they found
 //	trivy_operator.go  trivy-operator, as the companion sees it
 //	kubectl.go         what a user types
 package harness

@@ -9,8 +9,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
-const COMPONENTS: [&str; 5] =
-    ["sources/sbomscanner", "companion", "companion-evidence", "companion-trivy-operator", "companion-sbomscanner"];
+const COMPONENTS: [&str; 6] = [
+    "sources/sbomscanner",
+    "companion",
+    "companion-evidence",
+    "companion-trivy-operator",
+    "companion-sbomscanner",
+    "companion-scan-job",
+];
 const ACCOUNT: &str = "system:serviceaccount:kubewarden:image-admission-companion";
 
 /// What is asked of the API server.
@@ -61,7 +67,10 @@ impl Request {
         let evaluate = |of: &Value, variables: &[(String, cel::Value)]| {
             let program = Program::read(of["expression"].as_str().unwrap()).unwrap_or_else(|why| panic!("{of}: {why}"));
             let mut scope = Scope::new(std::iter::once(&program.references), &Time::default());
-            for (name, value) in [("request", &request), ("object", &self.object), ("oldObject", &self.old)] {
+            let params = if spec["paramKind"]["kind"] == "CronJob" { scan_template() } else { Value::Null };
+            for (name, value) in
+                [("request", &request), ("object", &self.object), ("oldObject", &self.old), ("params", &params)]
+            {
                 scope.set(name, value_of(value));
             }
             scope.set("variables", map_of(variables.iter().map(|(name, value)| (name.as_str(), value.clone()))));
@@ -130,6 +139,52 @@ fn cron_job() -> Value {
         "metadata": labelled("scan-0123456789abcdef0123456789abcdef-12"),
         "spec": {"suspend": true, "schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": {"spec": pod}}}},
     })
+}
+
+/// The template of Jobs, as the API server has it.
+fn scan_template() -> Value {
+    let path = "metadata.annotations['image-admission.kubewarden.io/image']";
+    let env = json!([{"name": "IMAGE", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}]);
+    let pod = json!({
+        "automountServiceAccountToken": false,
+        "restartPolicy": "Never",
+        "dnsPolicy": "ClusterFirst",
+        "initContainers": [{"name": "scan", "image": "ghcr.io/team/trivy:1", "args": ["image", "$(IMAGE)"], "env": env}],
+        "containers": [{"name": "attest", "image": "ghcr.io/team/cosign:1", "args": ["attest", "$(IMAGE)"], "env": env}],
+        "volumes": [{"name": "key", "secret": {"secretName": "cosign", "defaultMode": 420}}],
+    });
+    let metadata =
+        json!({"creationTimestamp": null, "labels": {"team": "security"}, "annotations": {"example.com/a": "b"}});
+    let job = json!({
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": 1_800,
+        "ttlSecondsAfterFinished": 3_600,
+        "template": {"metadata": metadata, "spec": pod},
+    });
+    json!({"metadata": {"name": "scan"}, "spec": {"suspend": true, "jobTemplate": {"spec": job}}})
+}
+
+/// What the API server makes of a Job of that template, before it asks policies.
+fn image_job() -> Value {
+    let mut spec = scan_template()["spec"]["jobTemplate"]["spec"].take();
+    for (key, value) in [
+        ("parallelism", json!(1)),
+        ("completions", json!(1)),
+        ("completionMode", json!("NonIndexed")),
+        ("suspend", json!(false)),
+        ("manualSelector", json!(false)),
+        ("podReplacementPolicy", json!("TerminatingOrFailed")),
+        ("selector", json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "1"}})),
+    ] {
+        spec[key] = value;
+    }
+    let metadata = &mut spec["template"]["metadata"];
+    metadata["annotations"]["image-admission.kubewarden.io/image"] =
+        json!(format!("registry.example.com:5000/team/app@{}", digest()));
+    for name in ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"] {
+        metadata["labels"][name] = json!("1");
+    }
+    json!({"metadata": labelled("scan-0123456789abcdef0123456789abcdef-12"), "spec": spec})
 }
 
 fn pod(cron_job: &mut Value) -> &mut Value {
@@ -283,9 +338,83 @@ fn a_scan_job_is_of_its_own_registry() {
 }
 
 #[test]
+fn a_job_is_the_template_with_an_image() {
+    const NAME: &str = "the companion names a Job by the image";
+    const OWNED: &str = "a Job of the companion's has no owner and no finalizer";
+    const POD: &str = "a Pod of the companion's Jobs is the template's";
+    const JOB: &str = "a Job of the companion's is the template's";
+    const LABELS: &str = "a Pod of the companion's Jobs has the template's labels";
+    const ANNOTATIONS: &str = "a Pod of the companion's Jobs has the template's annotations, and an image";
+    const IMAGE: &str = "a Job of the companion's names an image by its registry and its digest";
+    fn pod(it: &mut Value) -> &mut Value {
+        &mut it["spec"]["template"]["spec"]
+    }
+    fn metadata(it: &mut Value) -> &mut Value {
+        &mut it["spec"]["template"]["metadata"]
+    }
+    fn image(it: &mut Value) -> &mut Value {
+        &mut metadata(it)["annotations"]["image-admission.kubewarden.io/image"]
+    }
+    fn remove(from: &mut Value, key: &str) {
+        assert!(from.as_object_mut().unwrap().remove(key).is_some());
+    }
+    let request = |change: Change| {
+        let mut object = image_job();
+        change(&mut object);
+        Request::create("batch", "jobs", object)
+    };
+    check(
+        request,
+        &[
+            (|it| remove(&mut it["metadata"], "labels"), OWN),
+            (|it| it["metadata"]["labels"]["app.kubernetes.io/managed-by"] = json!("helm"), OWN),
+            (|it| it["metadata"]["name"] = json!("backup"), NAME),
+            (|it| it["metadata"]["finalizers"] = json!(["example.com/stay"]), OWNED),
+            (|it| it["metadata"]["ownerReferences"] = json!([{"kind": "Pod"}]), OWNED),
+            (|it| pod(it)["containers"][0]["image"] = json!("ghcr.io/other/image:1"), POD),
+            (|it| pod(it)["containers"][0]["args"] = json!(["sh"]), POD),
+            (|it| pod(it)["containers"][0]["command"] = json!(["sh"]), POD),
+            (|it| pod(it)["initContainers"] = json!([]), POD),
+            (|it| remove(pod(it), "volumes"), POD),
+            (|it| pod(it)["automountServiceAccountToken"] = json!(true), POD),
+            (|it| pod(it)["serviceAccountName"] = json!("admin"), POD),
+            (|it| pod(it)["ephemeralContainers"] = json!([]), POD),
+            (|it| it["spec"]["backoffLimit"] = json!(6), JOB),
+            (|it| remove(&mut it["spec"], "activeDeadlineSeconds"), JOB),
+            (|it| it["spec"]["ttlSecondsAfterFinished"] = json!(0), JOB),
+            (|it| it["spec"]["parallelism"] = json!(2), JOB),
+            (|it| it["spec"]["completions"] = json!(2), JOB),
+            (|it| it["spec"]["podFailurePolicy"] = json!({}), JOB),
+            (|it| it["spec"]["manualSelector"] = json!(true), JOB),
+            (|it| it["spec"]["fieldOfTomorrow"] = json!(1), JOB),
+            (|it| metadata(it)["finalizers"] = json!(["example.com/stay"]), LABELS),
+            (|it| metadata(it)["labels"]["team"] = json!("other"), LABELS),
+            (|it| remove(&mut metadata(it)["labels"], "team"), LABELS),
+            (|it| metadata(it)["labels"]["azure.workload.identity/use"] = json!("true"), LABELS),
+            (|it| metadata(it)["annotations"]["example.com/a"] = json!("other"), ANNOTATIONS),
+            (|it| metadata(it)["annotations"]["example.com/b"] = json!("b"), ANNOTATIONS),
+            (|it| remove(&mut metadata(it)["annotations"], "example.com/a"), ANNOTATIONS),
+            (|it| remove(&mut metadata(it)["annotations"], "image-admission.kubewarden.io/image"), IMAGE),
+            (|it| *image(it) = json!("ghcr.io/team/app:v1"), IMAGE),
+            (|it| *image(it) = json!(format!("app@{}", digest())), IMAGE),
+            (|it| *image(it) = json!(format!("--key=x ghcr.io/team/app@{}", digest())), IMAGE),
+            (|it| *image(it) = json!(format!("-c/team/app@{}", digest())), IMAGE),
+            (|it| *image(it) = json!(format!("ghcr.io/team/app@{}\n", digest())), IMAGE),
+        ],
+    );
+    // What the template says of the Job itself.
+    let bare = request(|it| {
+        it["metadata"]["labels"]["team"] = json!("security");
+        it["metadata"]["annotations"] = json!({"a": "b"});
+    });
+    assert_eq!(bare.refusals(ACCOUNT).unwrap_or_default(), [""; 0]);
+}
+
+#[test]
 fn only_its_own_objects_are_deleted() {
     for (group, resource, object) in [
         ("batch", "cronjobs", cron_job as fn() -> Value),
+        ("batch", "jobs", image_job),
         ("sbomscanner.kubewarden.io", "registries", registry),
         ("sbomscanner.kubewarden.io", "scanjobs", scan_job),
         ("image-admission.kubewarden.io", "imageevidences", image_evidence),
@@ -493,6 +622,9 @@ fn its_rights_are_these_and_no_others() {
     grant(Some("kubewarden"), &leases, &["get", "update"], &[COMPANION]);
     grant(Some("image-scans"), &["batch/cronjobs"], &ask, &[]);
     grant(None, &["image-admission.kubewarden.io/imageevidences"], &ask, &[]);
+    grant(None, &["image-admission.kubewarden.io/imageevidences"], &["get"], &[]);
+    grant(Some("image-scan-jobs"), &["batch/jobs"], &ask, &[]);
+    grant(Some("image-scan-jobs"), &["batch/cronjobs"], &["get"], &["scan"]);
     let reports = ["aquasecurity.github.io/vulnerabilityreports", "aquasecurity.github.io/sbomreports"];
     grant(Some("image-scans"), &reports, &watch, &[]);
     grant(
@@ -531,7 +663,7 @@ fn whatever_it_may_write_is_bounded() {
         assert!(policies.iter().any(|policy| rules(policy).iter().any(is_about)), "{verb} {of} has no bound");
         bounded += 1;
     }
-    assert_eq!(bounded, 16, "where are the rights?");
+    assert_eq!(bounded, 18, "where are the rights?");
 }
 
 /// They hold for this account alone, refuse, and refuse too where they can't be evaluated.
@@ -540,7 +672,7 @@ fn every_bound_is_bound() {
     let Some(rendered) = overlay(&COMPONENTS) else { return };
     let bindings: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicyBinding").collect();
     let policies: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicy").collect();
-    assert_eq!((policies.len(), bindings.len()), (6, 6));
+    assert_eq!((policies.len(), bindings.len()), (7, 7));
     for (policy, binding) in policies.into_iter().zip(bindings) {
         let name = &policy["metadata"]["name"];
         // Kubernetes 1.30 has these.
@@ -548,7 +680,12 @@ fn every_bound_is_bound() {
             (&policy["apiVersion"], &binding["apiVersion"]),
             (&json!("admissionregistration.k8s.io/v1"), &json!("admissionregistration.k8s.io/v1"))
         );
-        assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": ["Deny"]}));
+        let mut spec = json!({"policyName": name, "validationActions": ["Deny"]});
+        if policy["spec"].get("paramKind").is_some() {
+            let of = json!({"name": "scan", "namespace": "image-scan-jobs", "parameterNotFoundAction": "Deny"});
+            spec["paramRef"] = of;
+        }
+        assert_eq!(binding["spec"], spec);
         assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
         let own = format!("request.userInfo.username == '{ACCOUNT}'");
         assert_eq!(policy["spec"]["matchConditions"], json!([{"name": "companion", "expression": own}]), "{name}");
@@ -587,6 +724,9 @@ fn it_runs_as_what_releases_have() {
     assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
     assert_eq!(container["resources"]["limits"], json!({"memory": "200Mi"}));
     let [settings] = rendered.of_kind("ConfigMap").collect::<Vec<_>>().try_into().unwrap();
-    assert_eq!(settings["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["evidence.yaml", "settings.yaml"]);
+    assert_eq!(
+        settings["data"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["evidence.yaml", "scan-job.yaml", "settings.yaml"]
+    );
     assert_eq!(pod["volumes"][0]["configMap"]["name"], settings["metadata"]["name"]);
 }

@@ -28,7 +28,8 @@ const BESIDE: [&str; 6] =
     ["keys", "context", "known-exploited", "running", "sboms-sbomscanner", "sboms-trivy-operator"];
 
 /// What the companion has, whose rights companion_bounds.rs looks at.
-const COMPANION: [&str; 4] = ["companion", "companion-evidence", "companion-sbomscanner", "companion-trivy-operator"];
+const COMPANION: [&str; 5] =
+    ["companion", "companion-evidence", "companion-sbomscanner", "companion-scan-job", "companion-trivy-operator"];
 
 // === overlays ===
 

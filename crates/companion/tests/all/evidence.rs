@@ -330,6 +330,26 @@ fn what_others_do_is_seen_at_once_and_not_each_time() {
 }
 
 #[test]
+fn what_is_added_is_fetched_at_once() {
+    let mut world = World::copied(None);
+    let added = || EvidenceObservation::Added(digest_of(WEB));
+    world.sign(WEB, "b");
+    world.pass(60);
+    assert_eq!(world.take_log(), [""; 0]);
+    world.evidence.observe(added(), world.now);
+    world.pass(1);
+    assert_eq!(world.take_log(), ["fetch"]);
+    // The answer that is under way may not have what is added now.
+    world.evidence.observe(added(), world.now);
+    world.pass(20);
+    assert_eq!(world.take_log(), ["replace", "fetch"]);
+    // An image that nobody uses isn't fetched.
+    world.evidence.observe(EvidenceObservation::Added(digest_of("ghcr.io/team/other:1.0")), world.now);
+    world.pass(60);
+    assert_eq!(world.take_log(), [""; 0]);
+}
+
+#[test]
 fn an_object_is_written_anew_before_the_policy_finds_it_too_old() {
     let mut world = World::copied(Some("2h"));
     let written = world.now.0;
