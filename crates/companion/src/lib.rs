@@ -5,7 +5,7 @@
 //!                           │                                                │ (one file for each)
 //!                        settings, registry, budget, backoff
 //!
-//! evidence (which images' signatures are copied into the cluster, and when)
+//! evidence (which images' signatures are copied into the cluster, and when) ── github (attestations that only its API has)
 //! lease (who leads) · event, metrics, log (what is said, as text) · on_demand (a scan that a person asks for)
 //! ```
 //!
@@ -19,6 +19,7 @@ mod budget;
 mod companion;
 pub mod event;
 pub mod evidence;
+pub mod github;
 pub mod lease;
 pub mod log;
 pub mod metrics;
@@ -35,6 +36,7 @@ pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
 pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, Shared, TrivyOperator};
 pub use settings::{
-    CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, Scans, Seconds, TrivyOperatorScans,
+    AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations, Registries, Retry, SbomScannerScans, Scans,
+    Seconds, TrivyOperatorScans,
 };
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};
