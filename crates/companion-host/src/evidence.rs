@@ -155,9 +155,8 @@ async fn pieces_in(
 
 /// Those that are about this digest, and that an object can have.
 pub(crate) fn about(pieces: &[Piece], digest: &str) -> impl Iterator<Item = NewPiece> {
-    let fits = |piece: &Piece| {
-        piece.media_type().len() <= MAX_MEDIA_TYPE && piece.bytes().len() <= EvidenceObject::MAX_BYTES
-    };
+    let fits =
+        |piece: &Piece| piece.media_type().len() <= MAX_MEDIA_TYPE && piece.bytes().len() <= EvidenceObject::MAX_BYTES;
     pieces
         .iter()
         .filter(move |piece| fits(piece) && piece.about().iter().any(|about| about == digest))

@@ -47,11 +47,7 @@ pub(crate) async fn pieces_in(
 }
 
 /// The bundle of an attestation, if it can be read. Any workflow can attest what can't.
-async fn bundle(
-    listed: Listed,
-    page: &ApiAnswer,
-    registries: &RegistryReader,
-) -> Result<Option<Vec<u8>>, ReadFailure> {
+async fn bundle(listed: Listed, page: &ApiAnswer, registries: &RegistryReader) -> Result<Option<Vec<u8>>, ReadFailure> {
     match listed {
         Listed::Bundle(bundle) => Ok(Some(bundle.into_bytes())),
         Listed::At(url) => match registries.ask_where_sent(page, &url, MAX_BUNDLE_BYTES).await {

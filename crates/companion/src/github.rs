@@ -210,9 +210,18 @@ mod tests {
         let at = |url: &str| Listed::At(url.to_owned());
         for (page, expected) in [
             (r#"{"attestations": []}"#, vec![]),
-            (r#"{"attestations": [{"bundle": {"a": 1}, "repository_id": 1}]}"#, vec![Listed::Bundle(r#"{"a": 1}"#.to_owned())]),
-            (r#"{"attestations": [{"bundle": null, "bundle_url": "https://a.test/b?c"}]}"#, vec![at("https://a.test/b?c")]),
-            (r#"{"attestations": [{"bundle_url": "a\u0026b"}, {"bundle_url": "c"}], "more": 1}"#, vec![at("a&b"), at("c")]),
+            (
+                r#"{"attestations": [{"bundle": {"a": 1}, "repository_id": 1}]}"#,
+                vec![Listed::Bundle(r#"{"a": 1}"#.to_owned())],
+            ),
+            (
+                r#"{"attestations": [{"bundle": null, "bundle_url": "https://a.test/b?c"}]}"#,
+                vec![at("https://a.test/b?c")],
+            ),
+            (
+                r#"{"attestations": [{"bundle_url": "a\u0026b"}, {"bundle_url": "c"}], "more": 1}"#,
+                vec![at("a&b"), at("c")],
+            ),
             // What is there already isn't fetched.
             (r#"{"attestations": [{"bundle": {}, "bundle_url": "a"}]}"#, vec![Listed::Bundle("{}".to_owned())]),
         ] {
@@ -222,7 +231,6 @@ mod tests {
 
     #[test]
     fn what_is_no_page() {
-        let deep = ["[".repeat(200_000), "]".repeat(200_000)].concat();
         for page in [
             "",
             "<html>",
@@ -239,9 +247,8 @@ mod tests {
             r#"{"attestations": [{"bundle_url": "a", "bundle_url": "b"}]}"#,
             r#"{"attestations": [{"bundle_url": "a"}, {}]}"#,
             r#"{"attestations": [{"bundle_url": "a"}"#,
-            &deep,
         ] {
-            assert_eq!(read_page(page.as_bytes()), Err(AnswerError::NoList), "{}", page.get(..60).unwrap_or(page));
+            assert_eq!(read_page(page.as_bytes()), Err(AnswerError::NoList), "{page}");
         }
     }
 

@@ -207,7 +207,9 @@ impl GithubAttestations {
             problems.push(format!("evidence.github.api: `{api}` is no URL like `https://api.github.com`"));
         }
         if self.repositories.is_empty() {
-            problems.push("evidence.github.repositories: nothing would be asked for; name images and their repository".to_owned());
+            problems.push(
+                "evidence.github.repositories: nothing would be asked for; name images and their repository".to_owned(),
+            );
         }
         for (number, AttestedImages { images, repository }) in self.repositories.iter().enumerate() {
             let at = format!("evidence.github.repositories[{number}]");
@@ -217,7 +219,9 @@ impl GithubAttestations {
             }
             if images.is_empty() || images.ends_with('/') {
                 let images = cut(images, 100);
-                problems.push(format!("{at}.images: no image is named `{images}`; write `ghcr.io/team/app`, or `ghcr.io/team/*`"));
+                problems.push(format!(
+                    "{at}.images: no image is named `{images}`; write `ghcr.io/team/app`, or `ghcr.io/team/*`"
+                ));
             }
         }
         problems
@@ -335,7 +339,9 @@ mod tests {
         for repository in ["team/app", "Team-1/a_b.c-d", "name_company/.github"] {
             assert_eq!(github_problems(api, "ghcr.io/team/*", repository), [""; 0], "{repository}");
         }
-        for wrong in ["team", "team/", "/app", "team/app/b", "team/..", "team/.", "te.am/app", "team/a?b", "team/a%2f", ""] {
+        for wrong in
+            ["team", "team/", "/app", "team/app/b", "team/..", "team/.", "te.am/app", "team/a?b", "team/a%2f", ""]
+        {
             let expected =
                 format!("evidence.github.repositories[0].repository: `{wrong}` is no repository like `team/app`");
             assert_eq!(github_problems(api, "ghcr.io/team/*", wrong), [expected]);

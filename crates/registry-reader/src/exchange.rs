@@ -51,10 +51,7 @@ pub(crate) struct Question<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Login<'a> {
     /// A registry by its canonical host with its port, for which there may be a login.
-    Registry {
-        host: &'a str,
-        repository: &'a str,
-    },
+    Registry { host: &'a str, repository: &'a str },
     /// An API with a token of its own.
     Token(Option<&'a HeaderValue>),
     /// Somebody to whom an API sends that is itself reached like this: nothing.

@@ -105,7 +105,10 @@ mod tests {
             cursor(&PAGE.parse().unwrap(), &headers, "after")
         };
         for (link, expected) in [
-            ("<https://ghcr.io/repositories/1/attestations/sha256:ab?per_page=16&after=Y3Vyc29y%3D>; rel=\"next\"", "Y3Vyc29y="),
+            (
+                "<https://ghcr.io/repositories/1/attestations/sha256:ab?per_page=16&after=Y3Vyc29y%3D>; rel=\"next\"",
+                "Y3Vyc29y=",
+            ),
             // Nobody is asked there.
             ("<https://elsewhere.test/?after=b>; rel=\"next\"", "b"),
             ("</?before=a>; rel=\"prev\", <?after=b>; rel=\"next\"", "b"),

@@ -50,7 +50,10 @@ impl Played {
         let options = Options { plain_http: vec!["127.0.0.1".to_owned()], ..Options::default() };
         let github = github.map(|github| GithubAttestations {
             api: format!("https://{github}"),
-            repositories: vec![AttestedImages { images: format!("{address}/team/app"), repository: "team/app".to_owned() }],
+            repositories: vec![AttestedImages {
+                images: format!("{address}/team/app"),
+                repository: "team/app".to_owned(),
+            }],
         });
         let evidence = Some(CopiedEvidence { github, ..CopiedEvidence::default() });
         let settings = CompanionSettings { evidence, ..CompanionSettings::default() };
@@ -87,7 +90,8 @@ impl Played {
                 }
                 for action in actions {
                     let before = self.object();
-                    let observation = carry_out(action, &self.client, &self.registries, &Mirrors::default(), None).await;
+                    let observation =
+                        carry_out(action, &self.client, &self.registries, &Mirrors::default(), None).await;
                     self.evidence.observe(observation, self.now);
                     let after = self.object();
                     if before != after {

@@ -53,7 +53,8 @@ impl Played {
     /// Puts a page of attestations at the API: the first one, or from a cursor on.
     fn page(&self, cursor: Option<&str>, attestations: &[Value], next: Option<&str>) {
         let answer = Answer::ok(json!({"attestations": attestations}).to_string());
-        let link = |next| format!("<https://{}/repositories/1/attestations/{DIGEST}?after={next}>; rel=\"next\"", self.host);
+        let link =
+            |next| format!("<https://{}/repositories/1/attestations/{DIGEST}?after={next}>; rel=\"next\"", self.host);
         self.api.set(&path(cursor), next.into_iter().fold(answer, |answer, next| answer.with("link", link(next))));
     }
 
@@ -133,13 +134,13 @@ async fn an_image_without_attestations() {
 #[tokio::test]
 async fn a_github_that_gives_nothing() {
     let played = Played::new().await;
-    let unavailable = |until: Option<i64>| FetchFailure::Registry { host: played.host.clone(), until: until.map(Timestamp) };
+    let unavailable =
+        |until: Option<i64>| FetchFailure::Registry { host: played.host.clone(), until: until.map(Timestamp) };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
     let reset = now + 120;
     let until = i64::try_from(reset).unwrap();
-    let spent = |status| {
-        Answer::status(status).with("x-ratelimit-remaining", "0").with("x-ratelimit-reset", reset.to_string())
-    };
+    let spent =
+        |status| Answer::status(status).with("x-ratelimit-remaining", "0").with("x-ratelimit-reset", reset.to_string());
     for (answer, expected) in [
         (Answer::status(401), FetchFailure::Image),
         (Answer::status(403).with("x-ratelimit-remaining", "4999"), FetchFailure::Image),
@@ -162,7 +163,10 @@ async fn a_github_that_gives_nothing() {
         let [failure] = failures.try_into().unwrap();
         match (&failure, &expected) {
             // Seconds are counted from another moment.
-            (FetchFailure::Registry { until: Some(until), host }, FetchFailure::Registry { until: Some(expected), .. }) => {
+            (
+                FetchFailure::Registry { until: Some(until), host },
+                FetchFailure::Registry { until: Some(expected), .. },
+            ) => {
                 assert_eq!((host, (until.0 - expected.0).abs() <= 2), (&played.host, true), "{until:?}");
             }
             _ => assert_eq!(failure, expected, "{:?}", answer.status),
@@ -191,7 +195,8 @@ async fn attestations_that_cannot_be_read() {
     lies[0] ^= 1;
     let long = [made("workflow-attest.json"), vec![b' '; 2 << 20]].concat();
     // It is packed well, and larger than an object may be.
-    let large = json!({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "a": "a".repeat(2 << 20)}).to_string();
+    let large =
+        json!({"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json", "a": "a".repeat(2 << 20)}).to_string();
     let at = |url: &str| json!({"bundle": null, "bundle_url": url});
     for (name, attestation) in [
         ("about another image", played.stored("/1", Answer::ok(other))),
@@ -203,6 +208,10 @@ async fn attestations_that_cannot_be_read() {
         ("nothing", played.stored("/5", Answer::ok(""))),
         ("too long", played.stored("/6", Answer::ok(long))),
         ("too large", played.stored("/7", packed(large.as_bytes()))),
+        (
+            "nested",
+            played.stored("/10", Answer::ok(["{\"a\":", &"[".repeat(100_000), &"]".repeat(100_000), "}"].concat())),
+        ),
         ("gone", played.stored("/8", Answer::status(404))),
         ("a page", played.stored("/9", Answer::status(303).with("location", "/1"))),
         ("an internal address", at("http://10.0.0.1/bundle")),

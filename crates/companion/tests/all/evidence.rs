@@ -404,7 +404,8 @@ fn asked_at_github(actions: &[EvidenceAction]) -> Vec<Vec<&str>> {
 }
 
 fn with_github() -> Evidence {
-    let repositories = vec![AttestedImages { images: "ghcr.io/team/web".to_owned(), repository: "team/web".to_owned() }];
+    let repositories =
+        vec![AttestedImages { images: "ghcr.io/team/web".to_owned(), repository: "team/web".to_owned() }];
     let github = Some(GithubAttestations { repositories, ..GithubAttestations::default() });
     let evidence = Some(CopiedEvidence { github, ..CopiedEvidence::default() });
     Evidence::new(&CompanionSettings { evidence, ..CompanionSettings::default() }, &policy(None)).unwrap()

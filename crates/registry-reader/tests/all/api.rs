@@ -86,10 +86,7 @@ async fn what_an_answer_names_is_asked_for_without_the_token() {
     let own = format!("http://{}/bundle", stub.address);
     assert_eq!(reader().ask_where_sent(&answer, &own, 2).await.as_deref(), Ok(BODY));
     assert_eq!(tokens(&stub.seen()), [Some(TOKEN), None]);
-    assert_eq!(
-        reader().ask_where_sent(&answer, &own, 1).await,
-        Err(ReadFailure::Invalid(Flaw::TooLarge(1))),
-    );
+    assert_eq!(reader().ask_where_sent(&answer, &own, 1).await, Err(ReadFailure::Invalid(Flaw::TooLarge(1))),);
 }
 
 #[tokio::test]

@@ -90,9 +90,10 @@ impl GithubServer {
         if answer.status == 0 {
             return None;
         }
-        let response = answer.headers.into_iter().fold(Response::builder().status(answer.status), |response, header| {
-            response.header(header.0, header.1)
-        });
+        let response = answer
+            .headers
+            .into_iter()
+            .fold(Response::builder().status(answer.status), |response, header| response.header(header.0, header.1));
         Some(response.body(Full::from(answer.body)).unwrap())
     }
 }
