@@ -71,7 +71,7 @@ pub async fn carry_out(
             for repository in github {
                 match in_time(github::pieces_in(&repository, &digest, registries, token)).await {
                     Ok(pieces) => found.push(pieces),
-                    Err(failure) => failures.push(github::failed(&repository, &failure)),
+                    Err(failure) => failures.push(github::failed(&repository, &digest, &failure)),
                 }
             }
             EvidenceObservation::Fetched { digest, pieces: choose(found), failures }

@@ -59,14 +59,14 @@ async fn bundle(listed: Listed, page: &ApiAnswer, registries: &RegistryReader) -
 }
 
 /// Says why GitHub gives nothing.
-pub(crate) fn failed(repository: &GithubRepository, failure: &ReadFailure) -> FetchFailure {
+pub(crate) fn failed(repository: &GithubRepository, digest: &str, failure: &ReadFailure) -> FetchFailure {
     let why = match failure {
         ReadFailure::NotFound | ReadFailure::Refused => "it refuses the request; check the token".to_owned(),
         ReadFailure::RateLimited { .. } => "it takes no more requests for now; with a token, it takes more".to_owned(),
         ReadFailure::Outage(outage) => format!("it can't be asked: {outage}"),
         ReadFailure::Invalid(flaw) => format!("its answer can't be used: {flaw}"),
     };
-    let message = format!("cannot fetch the attestations of GitHub's `{}`: {why}", repository.name);
+    let message = format!("cannot fetch the attestations of `{digest}` from GitHub's `{}`: {why}", repository.name);
     write(&line(LogLevel::Warning, &message));
     unavailable(repository.host(), failure)
 }

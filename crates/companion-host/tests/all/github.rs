@@ -42,7 +42,7 @@ impl Played {
         let now = Timestamp(1_800_000_000);
         let used = BTreeSet::from([format!("ghcr.io/team/app@{DIGEST}")]);
         evidence.observe(EvidenceObservation::Used(used), now);
-        let [EvidenceAction::Fetch { digest, github, .. }] = evidence.due(now).try_into().unwrap() else {
+        let Some(EvidenceAction::Fetch { digest, github, .. }) = evidence.due(now).pop() else {
             panic!("nothing is fetched");
         };
         // No registry is asked here.
