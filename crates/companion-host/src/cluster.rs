@@ -1,6 +1,7 @@
 //! What the watches have seen of reports: it answers what the policy's engine asks of a cluster. A report is kept without its findings,
 //! which don't say whether it is there.
 
+use crate::clock::timestamp;
 use crate::watch::Subject;
 use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource};
 use image_admission_image::ImageReference;
@@ -12,6 +13,7 @@ use image_admission_settings::Identity;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use kube::core::DynamicObject;
 use serde_json::{Number, Value};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tokio::runtime::Handle;
@@ -72,12 +74,30 @@ pub(crate) struct Question<'a> {
     pub(crate) watched: &'a Watched,
     /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
     pub(crate) name: &'a str,
+    /// When a registry may be asked again, where one said so.
+    pub(crate) until: Cell<Option<Timestamp>>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(watched: &'a Watched, name: &'a str) -> Self {
+        Self { watched, name, until: Cell::default() }
+    }
+
+    /// What a registry answers.
+    fn ask<T>(&self, answer: impl Future<Output = Result<T, ReadFailure>>) -> Result<T, HostFailure> {
+        self.watched.runtime.block_on(answer).map_err(|failed| {
+            if let ReadFailure::RateLimited { until: Some(until) } = failed {
+                self.until.set(Some(timestamp(until)));
+            }
+            failure(failed)
+        })
+    }
 }
 
 impl Host for Question<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
         let reference = reference(image)?;
-        self.watched.runtime.block_on(self.watched.registries.digest(&reference)).map_err(failure)
+        self.ask(self.watched.registries.digest(&reference))
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
@@ -88,7 +108,7 @@ impl Host for Question<'_> {
         {
             return Ok(manifest.clone());
         }
-        let read = self.watched.runtime.block_on(self.watched.registries.manifest(&reference)).map_err(failure)?;
+        let read = self.ask(self.watched.registries.manifest(&reference))?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
         let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
@@ -327,7 +347,7 @@ mod tests {
         );
         let mut report = of_trivy_operator().1;
         let names = |watched: &Watched| {
-            let question = Question { watched, name: "web" };
+            let question = Question::new(watched, "web");
             let listed = question.list_resources(
                 &subject.resource.api_version,
                 &subject.resource.kind,
@@ -358,7 +378,7 @@ mod tests {
             namespace: "image-scans",
             name,
         };
-        let question = Question { watched: &watched, name: "other" };
+        let question = Question::new(&watched, "other");
         let listed =
             question.list_resources(&subject.resource.api_version, &subject.resource.kind, "image-scans", None, &[]);
         let list: Value = listed.unwrap().read().unwrap();

@@ -1,5 +1,6 @@
 //! Fetches evidence from registries and from GitHub, and writes it into the cluster. Nothing that they answer is logged.
 
+use crate::clock::timestamp;
 use crate::github;
 use crate::log::{line, write as write_line};
 use image_admission_companion::evidence::{
@@ -10,13 +11,12 @@ use image_admission_image::ImageReference;
 use image_admission_module_host::piece::{Piece, is_evidence, may_hold_evidence};
 use image_admission_registry_reader::{ApiToken, Descriptor, Flaw, Outage, ReadFailure, RegistryReader};
 use image_admission_settings::{EvidenceObject, Mirrors};
-use image_admission_untrusted::time::Timestamp;
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, PostParams, Preconditions};
 use kube::core::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::time::timeout;
 
 /// The longest that everything in one repository may take.
@@ -200,15 +200,10 @@ fn failed(image: &str, failure: ReadFailure) -> FetchFailure {
 pub(crate) fn unavailable(host: &str, failure: &ReadFailure) -> FetchFailure {
     let registry = |until| FetchFailure::Registry { host: host.to_owned(), until };
     match failure {
-        ReadFailure::RateLimited { until } => registry(until.and_then(timestamp)),
+        ReadFailure::RateLimited { until } => registry(until.map(timestamp)),
         ReadFailure::Outage(_) => registry(None),
         ReadFailure::NotFound | ReadFailure::Refused | ReadFailure::Invalid(_) => FetchFailure::Image,
     }
-}
-
-fn timestamp(time: SystemTime) -> Option<Timestamp> {
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
-    i64::try_from(seconds).ok().map(Timestamp)
 }
 
 /// Says why something wasn't done, if it wasn't.

@@ -39,7 +39,7 @@ pub(crate) async fn pieces_in(
             }
         }
         cursor = page.next;
-        if cursor.is_none() {
+        if cursor.is_none() || is_full(&pieces) {
             break;
         }
     }

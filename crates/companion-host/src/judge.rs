@@ -16,9 +16,57 @@ pub(crate) fn judge(image: &NamedImage, policy: &Policy, watched: &Watched, now:
     let soon = Timestamp(now.0.saturating_add(age));
     let reference = ImageReference::parse(&image.image).ok();
     let name = reference.as_ref().and_then(|reference| reference.repository().rsplit('/').next()).unwrap_or_default();
-    let question = Question { watched, name };
+    let question = Question::new(watched, name);
     match known_scan(&image.image, &image.namespace, &policy.settings, &question, soon) {
-        Some((reference, report)) => policy.scanner.judge(&reference, &report),
+        Some((reference, report)) => match policy.scanner.judge(&reference, &report) {
+            Judgement::Failed { down, .. } => Judgement::Failed { down, until: question.until.get() },
+            judgement => judgement,
+        },
         None => Judgement::NotAsked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_companion::{CompanionSettings, Scanner};
+    use image_admission_engine::check_settings;
+    use image_admission_registry_reader::{Options, RegistryReader};
+    use serde_json::json;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::thread;
+
+    #[test]
+    fn what_a_registry_says_of_its_limit_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4_096]).unwrap();
+                let limit = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 120\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+                stream.write_all(limit.as_bytes()).unwrap();
+            }
+        });
+        let written = json!({
+            "registries": [host],
+            "reports": {"sources": [{"trivyOperator": {"namespaces": ["image-scans"]}}], "platforms": ["linux/amd64"]},
+        });
+        let (scanner, settings) =
+            Scanner::of(&check_settings(&written).unwrap(), &CompanionSettings::default()).unwrap();
+        let policy = Policy { written: (written, json!(null)), scanner, settings };
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _guard = runtime.enter();
+        let options = Options { plain_http: vec![host.clone()], ..Options::default() };
+        let watched = Watched::new(Arc::new(RegistryReader::new(options).unwrap()));
+        let image = NamedImage { namespace: "shop".to_owned(), image: format!("{host}/team/web:1.0") };
+        let now = crate::clock::now();
+        let Judgement::Failed { down: Some(down), until: Some(until) } = judge(&image, &policy, &watched, now) else {
+            panic!("not the registry's limit")
+        };
+        assert_eq!(down, host);
+        assert!((now.0 + 120..now.0 + 180).contains(&until.0), "{now:?} {until:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! Leader election against a Kubernetes API server: carries out what [`Election`] decides.
 
+use crate::clock::now;
 use crate::log;
 use image_admission_companion::lease::{Election, Lease, LeaseSpec, Outcome, Step, Timing};
 use image_admission_companion::log::LogLevel;
@@ -85,7 +86,7 @@ impl Elector {
             let sent = self.start.elapsed();
             // Who can't renew says in time that it no longer leads.
             let leads_until = self.election.leads_until().filter(|until| sent < *until).unwrap_or(Duration::MAX);
-            match self.election.step(sent, log::now()) {
+            match self.election.step(sent, now()) {
                 Step::Wait(until) => tokio::select! {
                     () = &mut stop => break,
                     () = sleep_until(self.start + until.min(leads_until)) => (),
@@ -168,7 +169,7 @@ impl Elector {
     }
 
     async fn release(mut self) {
-        let released = self.election.release(log::now());
+        let released = self.election.release(now());
         self.publish();
         let Some(lease) = released else { return };
         match timeout(RELEASE, self.replace(&lease)).await {

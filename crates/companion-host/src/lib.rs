@@ -12,6 +12,7 @@
 //! It decides nothing: which image needs a scan the policy's engine says, and when it is asked for `companion` says.
 
 mod act;
+mod clock;
 mod cluster;
 mod events;
 pub mod evidence;

@@ -6,19 +6,16 @@ use image_admission_image::workload::WorkloadKind;
 use kube::Client;
 use kube::api::{Api, ApiResource, ListParams};
 use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
-use kube::runtime::watcher::{Config, DefaultBackoff, Event, metadata_watcher, watcher};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{Config, Event, metadata_watcher, watcher};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use tokio::sync::mpsc::Sender;
-use tokio::time::sleep;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
 /// The same where only metadata is read.
 const METADATA_PAGE: u32 = 500;
-/// The longest pause after a watch failed.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What a watch is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,50 +81,37 @@ impl Subject {
     }
 }
 
-/// Watches until nobody listens. What comes while nobody takes it waits at the API server.
-///
-/// After each failure everything is listed again: the watcher itself would go on where it was, and never say that it is whole again.
+/// Watches until nobody listens. What comes while nobody takes it waits at the API server. After a failure it goes on where it was, or
+/// lists anew if the API server doesn't know that any more.
 ///
 /// `number` is the subject's place among all.
 pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard: Sender<Heard>) {
-    let mut backoff = DefaultBackoff::default();
-    loop {
-        let Err(why) = follow(&client, number, &subject, &heard).await else { return };
-        if heard.send(Heard::Seen(number, Seen::Failed(why))).await.is_err() {
-            return;
-        }
-        sleep(backoff.next().unwrap_or(LONGEST_PAUSE)).await;
-    }
-}
-
-/// Watches until it fails, or nobody listens.
-async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> Result<(), String> {
-    let (api, config) = (subject.api(client.clone()), Config::default().page_size(PAGE));
+    let (api, config) = (subject.api(client), Config::default().page_size(PAGE));
     let mut events = match subject.purpose {
         // Each may have a MiB.
-        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).boxed(),
-        _ => watcher(api, config).boxed(),
+        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
+        _ => watcher(api, config).default_backoff().boxed(),
     };
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
-        let what = match event.map_err(|error| error.to_string())? {
-            Event::Init => {
+        let what = match event {
+            Ok(Event::Init) => {
                 listed.clear();
                 continue;
             }
-            Event::InitApply(object) => {
+            Ok(Event::InitApply(object)) => {
                 listed.extend(object.metadata.uid.clone());
-                Seen::Applied(Box::new(of_kind(object, subject)))
+                Seen::Applied(Box::new(of_kind(object, &subject)))
             }
-            Event::InitDone => Seen::Listed(std::mem::take(&mut listed)),
-            Event::Apply(object) => Seen::Applied(Box::new(of_kind(object, subject))),
-            Event::Delete(object) => Seen::Deleted(Box::new(of_kind(object, subject))),
+            Ok(Event::InitDone) => Seen::Listed(std::mem::take(&mut listed)),
+            Ok(Event::Apply(object)) => Seen::Applied(Box::new(of_kind(object, &subject))),
+            Ok(Event::Delete(object)) => Seen::Deleted(Box::new(of_kind(object, &subject))),
+            Err(error) => Seen::Failed(error.to_string()),
         };
         if heard.send(Heard::Seen(number, what)).await.is_err() {
-            break;
+            return;
         }
     }
-    Ok(())
 }
 
 /// The identities of all that is there, by their metadata alone.
@@ -176,6 +160,7 @@ fn of_kind(mut object: DynamicObject, subject: &Subject) -> DynamicObject {
 mod tests {
     use super::*;
     use image_admission_companion::evidence::{IMAGE_EVIDENCE, KnownObject};
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use tokio::sync::mpsc;
@@ -208,9 +193,13 @@ mod tests {
         assert_eq!(known, KnownObject::read(&sent).unwrap());
     }
 
-    /// An API server that lists no Pods, and whose first watch fails. Later ones stay open.
+    const POD: &str = r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","uid":"1","resourceVersion":"2"}}}
+"#;
+
+    /// An API server that lists no Pods, and whose first watch fails. Later ones have a Pod, and stay open.
     async fn server(listener: TcpListener) {
         let mut watches = 0;
+        let mut open = Vec::new();
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = [0; 4_096];
@@ -222,27 +211,21 @@ mod tests {
                     ("200 OK", r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#)
                 }
                 (true, 1) => ("429 Too Many Requests", "{}"),
-                (true, _) => {
-                    stream
-                        .write_all(
-                            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
-                        )
-                        .await
-                        .unwrap();
-                    std::mem::forget(stream);
-                    continue;
-                }
+                (true, _) => ("200 OK", POD),
             };
-            let answer = format!(
-                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                body.len()
-            );
-            stream.write_all(answer.as_bytes()).await.unwrap();
+            let length = if body == POD { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
+            let head =
+                format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n{length}\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(body.as_bytes()).await.unwrap();
+            if body == POD {
+                open.push(stream);
+            }
         }
     }
 
     #[tokio::test]
-    async fn a_watch_that_failed_says_when_it_is_whole_again() {
+    async fn a_watch_that_failed_goes_on() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
         tokio::spawn(server(listener));
@@ -254,9 +237,10 @@ mod tests {
             match timeout(Duration::from_secs(20), hears.recv()).await {
                 Ok(Some(Heard::Seen(0, Seen::Listed(_)))) => heard.push("listed"),
                 Ok(Some(Heard::Seen(0, Seen::Failed(_)))) => heard.push("failed"),
+                Ok(Some(Heard::Seen(0, Seen::Applied(_)))) => heard.push("applied"),
                 other => panic!("{heard:?}, then {other:?}"),
             }
         }
-        assert_eq!(heard, ["listed", "failed", "listed"]);
+        assert_eq!(heard, ["listed", "failed", "applied"]);
     }
 }

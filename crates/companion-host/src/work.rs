@@ -1,12 +1,13 @@
 //! The work of the companion that leads: watches feed it, and what it says is done.
 
 use crate::act;
+use crate::clock::now;
 use crate::cluster::{Watched, outlived, strip};
 use crate::events::Events;
 use crate::evidence;
 use crate::http::Status;
 use crate::judge::judge;
-use crate::log::{line, now, write};
+use crate::log::{line, write};
 use crate::policy::Policy;
 use crate::run::Options;
 use crate::watch::{Purpose, Seen, Subject, identities, watch};
@@ -202,11 +203,11 @@ impl Work {
                     Purpose::Namespaces => {}
                 }
             }
-            // It lists anew. Until then what is known stays, and the next judgement is as good as the last.
+            // It goes on. Until then what is known stays, and the next judgement is as good as the last.
             Seen::Failed(why) => {
                 let kind = &subject.resource.plural;
                 *self.failures.entry(kind.clone()).or_default() += 1;
-                warn(&format!("the watch of {kind} failed, and lists anew: {}", cut(&why, MAX_REASON)));
+                warn(&format!("the watch of {kind} failed, and is tried again: {}", cut(&why, MAX_REASON)));
             }
         }
     }
@@ -355,7 +356,7 @@ impl Work {
                 self.tasks.spawn_blocking(move || {
                     // What is left behind by a panic is thrown away with the answer.
                     let judging = AssertUnwindSafe(|| judge(&image, &policy, &watched, now));
-                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None });
+                    let judgement = catch_unwind(judging).unwrap_or(Judgement::Failed { down: None, until: None });
                     // Nobody listens any more when the work has ended.
                     let _ = heard.blocking_send(Heard::Observation(Box::new(Observation::Judged(image, judgement))));
                 });

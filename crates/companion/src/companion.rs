@@ -3,18 +3,23 @@
 //! Observations come in, actions come out, and the time is an argument. Nothing is remembered that the cluster doesn't say again after a
 //! restart, except for how often a scan has failed.
 
+use crate::action::Action;
 use crate::backoff::{spread, wait};
 use crate::budget::Budget;
 use crate::event::Happened;
+use crate::image::{Image, NamedImage};
 use crate::metrics::Metrics;
+use crate::observation::Observation;
 use crate::registry::{LOOK_UP, Registry};
 use crate::scan::{ScanId, Target};
 use crate::scan_failure::ScanFailure;
-use crate::scanner::{End, Judgement, Kind, NewObject, Presence, Request, Scanner, Shared};
+use crate::scan_progress::ScanProgress;
+use crate::scanner::{End, Judgement, NewObject, Presence, Request, Scanner, Shared};
 use crate::settings::CompanionSettings;
-use crate::workload::{Workload, WorkloadReference};
+use crate::turns::Turns;
+use crate::wakes::Wakes;
+use crate::workload::Workload;
 use image_admission_image::ImageReference;
-use image_admission_image::workload::WorkloadKind;
 use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,116 +30,12 @@ const JUDGED_AT_ONCE: usize = 8;
 const JUDGED_AGAIN: i64 = 3_600;
 /// The same for an image whose scan is under way.
 const JUDGED_AGAIN_SOON: i64 = 60;
-/// How long a request stays after its report is there. trivy-operator writes other reports after it, and the garbage collector must
-/// know all of them before their owner goes.
-const SETTLES: i64 = 30;
-/// How long after the end of a scan its report may come.
-const REPORT_COMES: i64 = 60;
-/// How long a request may take to appear after it was created, and to go after it was withdrawn.
-const APPEARS: i64 = 60;
-/// After how many seconds a controller is made to try again, as long as it lacks Pods: policy servers see a report no sooner than we do.
-const WAKES: [i64; 3] = [1, 4, 10];
-/// How long what requests share stays after nobody uses the image any more. The reports go with it.
-const UNUSED: i64 = 24 * 3_600;
 /// Due when something happens.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 /// The most Events of one minute.
 const TOLD_PER_MINUTE: usize = 60;
 /// The most workloads of one image that are told, or woken, of one scan.
 const TOLD_OF_ONE: usize = 20;
-
-/// An image as a workload of a namespace spells it: settings may judge it differently in another namespace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NamedImage {
-    /// The namespace.
-    pub namespace: String,
-    /// The string in the workload.
-    pub image: String,
-}
-
-/// Something that was seen.
-#[derive(Debug, Clone)]
-pub enum Observation {
-    /// A workload as it is now; none: it runs nothing, or is gone.
-    Workload {
-        /// Its identity.
-        uid: String,
-        /// What it is.
-        workload: Option<Workload>,
-    },
-    /// All workloads of a kind, by their identities: others of this kind are gone.
-    Workloads(WorkloadKind, BTreeSet<String>),
-    /// Whether the policy leaves out a namespace.
-    Namespace {
-        /// Its name.
-        name: String,
-        /// Whether it does.
-        is_left_out: bool,
-    },
-    /// What the engine says of an image.
-    Judged(NamedImage, Judgement),
-    /// A request of ours as it is now.
-    Request(Request),
-    /// All requests of ours, by their identities: others are gone.
-    Requests(BTreeSet<String>),
-    /// A request of ours is gone.
-    RequestGone(Request),
-    /// What requests of ours share, as it is now.
-    Shared(Shared),
-    /// All that is shared, by its identities: others are gone.
-    AllShared(BTreeSet<String>),
-    /// What requests of ours share is gone.
-    SharedGone(Shared),
-    /// A report that came from a request of ours has come, has changed, or is gone.
-    Report(ScanId, u32),
-    /// A request of ours was created, or wasn't.
-    Asked {
-        /// The scan.
-        id: ScanId,
-        /// The attempt.
-        attempt: u32,
-        /// Why it wasn't.
-        result: Result<(), ScanFailure>,
-    },
-}
-
-/// Something to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    /// Ask the engine what is known of an image, and observe [`Observation::Judged`].
-    Judge(NamedImage),
-    /// Create these objects in turn, and observe [`Observation::Asked`].
-    Ask {
-        /// The scan.
-        id: ScanId,
-        /// The attempt.
-        attempt: u32,
-        /// The objects.
-        objects: Vec<NewObject>,
-    },
-    /// Delete this object of ours, if it still has this identity.
-    Delete {
-        /// Its kind.
-        kind: Kind,
-        /// Its name. It is where the scanner's objects are.
-        name: String,
-        /// Its identity.
-        uid: String,
-        /// Whether what depends on it stays.
-        keeps_dependents: bool,
-    },
-    /// Write an Event about a workload.
-    Tell {
-        /// The workload.
-        workload: WorkloadReference,
-        /// The image, as it spells it.
-        image: String,
-        /// What happened.
-        happened: Happened,
-    },
-    /// Make a controller that waits try again now.
-    Wake(WorkloadReference),
-}
 
 /// The state of everything.
 #[derive(Debug)]
@@ -150,77 +51,18 @@ pub struct Companion {
     has_too_many: bool,
     /// Whether one has gone since.
     has_new_room: bool,
-    scans: BTreeMap<ScanId, Scan>,
+    scans: BTreeMap<ScanId, ScanProgress>,
     /// By the host of a registry.
     registries: BTreeMap<String, Registry>,
     asks: Budget,
     tells: Budget,
-    /// The last turn of all, and for each namespace that in which a scan of it was asked for, and an image of it looked up.
-    turn: u64,
-    served: BTreeMap<String, u64>,
-    looked_up: BTreeMap<String, u64>,
-    /// Controllers that are to try again, by their identities: when, and how often they were made to.
-    wakes: BTreeMap<String, (Timestamp, usize)>,
+    /// Whose scans are asked for, and whose images are looked up.
+    asked: Turns,
+    looked_up: Turns,
+    wakes: Wakes,
     judging: usize,
     actions: Vec<Action>,
     counted: Metrics,
-}
-
-/// An image that is looked after.
-#[derive(Debug)]
-struct Image {
-    /// The host of its registry, if it is an image reference.
-    registry: Option<String>,
-    users: BTreeSet<String>,
-    due: Timestamp,
-    is_being_judged: bool,
-    was_judged: bool,
-    failures: u32,
-    impossible: Option<ScanFailure>,
-    /// Its scans, and whether each is there.
-    scans: BTreeMap<ScanId, Presence>,
-}
-
-/// A scan that somebody needs, or that was asked for.
-#[derive(Debug, Default)]
-struct Scan {
-    target: Option<Target>,
-    /// The images that have it among their scans.
-    users: BTreeSet<NamedImage>,
-    /// Those of them without a report.
-    lacking: BTreeSet<NamedImage>,
-    /// Since when it is lacking.
-    since: Option<Timestamp>,
-    /// Whether its report was there when it was last looked for: then the scanner is done, whatever becomes of the request.
-    is_reported: bool,
-    /// Since when nobody lacks it.
-    idle_since: Option<Timestamp>,
-    /// The namespace in whose turn it was last asked for.
-    turn_of: Option<String>,
-    /// The attempt whose request was created, or is being created, and hasn't been seen yet. Since when.
-    asking: Option<(u32, Timestamp)>,
-    /// Since when no workload uses it.
-    unused_since: Option<Timestamp>,
-    /// What our requests share, and when it was deleted.
-    shared: Option<(Shared, Option<Timestamp>)>,
-    /// Our objects, by attempt.
-    requests: BTreeMap<u32, KnownRequest>,
-    /// The highest attempt that anything in the cluster has.
-    attempts: u32,
-    failures: u32,
-    until: Option<Timestamp>,
-}
-
-/// One of our objects.
-#[derive(Debug)]
-struct KnownRequest {
-    request: Request,
-    /// When its end was seen.
-    ended: Option<Timestamp>,
-    /// Whether nothing more is expected of it.
-    is_done: bool,
-    /// When it was withdrawn.
-    withdrawn: Option<Timestamp>,
 }
 
 impl Companion {
@@ -240,10 +82,9 @@ impl Companion {
             has_new_room: false,
             scans: BTreeMap::new(),
             registries: BTreeMap::new(),
-            turn: 0,
-            served: BTreeMap::new(),
-            looked_up: BTreeMap::new(),
-            wakes: BTreeMap::new(),
+            asked: Turns::default(),
+            looked_up: Turns::default(),
+            wakes: Wakes::default(),
             judging: 0,
             actions: Vec::new(),
             counted: Metrics::default(),
@@ -268,12 +109,12 @@ impl Companion {
             Observation::Request(request) => self.see(request, now),
             Observation::Requests(uids) => {
                 for scan in self.scans.values_mut() {
-                    scan.requests.retain(|_, known| uids.contains(&known.request.uid));
+                    scan.lose_requests(|uid| !uids.contains(uid));
                 }
             }
             Observation::RequestGone(request) => {
                 if let Some(scan) = self.scans.get_mut(&request.id) {
-                    scan.requests.retain(|_, known| known.request.uid != request.uid);
+                    scan.lose_requests(|uid| uid == request.uid);
                 }
             }
             Observation::Shared(shared) => {
@@ -293,7 +134,7 @@ impl Companion {
             }
             Observation::Report(id, attempt) => {
                 let scan = self.scans.entry(id).or_default();
-                scan.attempts = scan.attempts.max(attempt);
+                scan.note_attempt(attempt);
                 let users = scan.users.clone();
                 self.judge_now(&users, now);
             }
@@ -315,14 +156,13 @@ impl Companion {
     /// How many there are of what.
     #[must_use]
     pub fn metrics(&self, now: Timestamp) -> Metrics {
-        let wanted: Vec<&Scan> = self.scans.values().filter(|scan| !scan.lacking.is_empty()).collect();
+        let wanted: Vec<&ScanProgress> = self.scans.values().filter(|scan| !scan.lacking.is_empty()).collect();
         let under_way = wanted.iter().filter(|scan| scan.is_under_way()).count();
-        let failed =
-            wanted.iter().filter(|scan| !scan.is_under_way() && scan.until.is_some_and(|until| until > now)).count();
+        let failed = wanted.iter().filter(|scan| scan.is_failed(now)).count();
         let oldest = wanted.iter().filter_map(|scan| scan.since).map(|since| now.0 - since.0).max().unwrap_or(0);
         Metrics {
             images: count(self.images.len()),
-            images_waiting: count(self.images.values().filter(|image| image.lacks()).count()),
+            images_waiting: count(self.images.values().filter(|image| image.lacks() || !image.was_judged).count()),
             scans_waiting: count(wanted.len() - under_way - failed),
             scans_asked: count(under_way),
             scans_failed: count(failed),
@@ -438,12 +278,12 @@ impl Companion {
         // It may be gone in the meantime.
         let Some(image) = self.images.get_mut(named) else { return };
         image.is_being_judged = false;
-        if let Judgement::Failed { down } = judgement {
+        if let Judgement::Failed { down, until } = judgement {
             image.failures += 1;
             self.counted.registry_failures += 1;
             image.due = after(now, wait(LOOK_UP, image.failures, &named.image));
             if let Some(host) = down {
-                self.registry(&host).fail(&host, None, now);
+                self.registry(&host).fail(&host, until, now);
             }
             return;
         }
@@ -505,18 +345,11 @@ impl Companion {
         scan.users.insert(image.clone());
         scan.is_reported = presence == Presence::Reported;
         if presence != Presence::Reported {
-            // Failures under the same tag were another digest's.
-            if scan.lacking.insert(image.clone()) && has_moved {
-                (scan.failures, scan.until) = (0, None);
-            }
-            scan.idle_since = None;
-            scan.since.get_or_insert(now);
+            scan.lack(image, has_moved, now);
             return false;
         }
         let is_news = scan.lacking.remove(image);
-        if scan.lacking.is_empty() && scan.since.take().is_some() {
-            scan.failures = 0;
-            scan.until = None;
+        if scan.lacking.is_empty() && scan.succeed() {
             self.counted.reported += 1;
             // Others with this scan find it now.
             let others: BTreeSet<NamedImage> = scan.users.iter().filter(|user| *user != image).cloned().collect();
@@ -537,40 +370,21 @@ impl Companion {
     }
 
     fn see(&mut self, request: Request, now: Timestamp) {
-        let scan = self.scans.entry(request.id.clone()).or_default();
-        scan.attempts = scan.attempts.max(request.attempt);
-        if scan.asking.is_some_and(|(attempt, _)| attempt == request.attempt) {
-            scan.asking = None;
-        }
-        let (id, attempt, end) = (request.id.clone(), request.attempt, request.end);
-        // One that ended before anything was seen of it says nothing of what is lacking now.
-        let is_new = !scan.requests.contains_key(&attempt);
-        let is_old = is_new && request.end.is_some() && request.created < self.started;
-        let new = || KnownRequest { request: request.clone(), ended: None, is_done: is_old, withdrawn: None };
-        let known = scan.requests.entry(attempt).or_insert_with(new);
-        known.request = request;
-        let has_just_ended = end.is_some() && known.ended.is_none() && !known.is_done;
-        if !has_just_ended {
-            return;
-        }
-        known.ended = Some(now);
+        let id = request.id.clone();
+        let scan = self.scans.entry(id.clone()).or_default();
+        let end = scan.see(request, self.started, now);
         let users = scan.users.clone();
         match end {
-            Some(End::Failed(reason)) => {
-                known.is_done = true;
-                self.fail(&id, reason, now);
-            }
-            Some(End::Complete) | None => self.judge_now(&users, now),
+            Some(End::Failed(why)) => self.fail(&id, why, now),
+            Some(End::Complete) => self.judge_now(&users, now),
+            None => {}
         }
     }
 
     fn asked(&mut self, id: &ScanId, attempt: u32, result: Result<(), ScanFailure>, now: Timestamp) {
-        let Some(scan) = self.scans.get_mut(id) else { return };
-        let is_seen = scan.asking.is_none_or(|(asked, _)| asked != attempt);
         if let Err(refusal) = result
-            && !is_seen
+            && self.scans.get_mut(id).is_some_and(|scan| scan.refuse(attempt))
         {
-            scan.asking = None;
             self.fail(id, refusal, now);
         }
     }
@@ -581,9 +395,7 @@ impl Companion {
         if scan.lacking.is_empty() {
             return;
         }
-        scan.failures += 1;
-        let wait = wait(retry, scan.failures, &id.to_string());
-        scan.until = Some(after(now, wait));
+        scan.fail(id, retry, now);
         let lacking = scan.lacking.clone();
         *self.counted.failed.entry(failure).or_default() += 1;
         for image in lacking.iter().take(TOLD_OF_ONE) {
@@ -608,22 +420,18 @@ impl Companion {
     fn wake_users(&mut self, named: &NamedImage, now: Timestamp) {
         let Some(image) = self.images.get(named) else { return };
         let users = image.users.iter().filter_map(|uid| self.workloads.get(uid)).filter(|of| of.lacks_pods);
-        let [first, ..] = WAKES;
-        let woken = users.take(TOLD_OF_ONE).map(|of| (of.reference.uid.clone(), (after(now, first), 0)));
-        self.wakes.extend(woken);
+        for of in users.take(TOLD_OF_ONE) {
+            self.wakes.begin(of.reference.uid.clone(), now);
+        }
     }
 
     /// Makes controllers try again that still lack Pods, and none of whose images lacks a report.
     fn wake(&mut self, now: Timestamp) {
-        let due: Vec<String> =
-            self.wakes.iter().filter(|(_, (due, _))| *due <= now).map(|(uid, _)| uid.clone()).collect();
-        for uid in due {
-            let Some((_, times)) = self.wakes.remove(&uid) else { continue };
+        for due in self.wakes.take_due(now) {
             let waits = |of: &&Workload| of.lacks_pods && of.images.iter().all(|image| !self.lacks(of, image));
-            let Some(workload) = self.workloads.get(&uid).filter(waits) else { continue };
-            self.actions.push(Action::Wake(workload.reference.clone()));
-            if let Some(wait) = WAKES.get(times + 1) {
-                self.wakes.insert(uid, (after(now, *wait), times + 1));
+            if let Some(workload) = self.workloads.get(&due.uid).filter(waits) {
+                self.actions.push(Action::Wake(workload.reference.clone()));
+                self.wakes.woken(due, now);
             }
         }
     }
@@ -636,45 +444,20 @@ impl Companion {
     /// Ends requests that took too long, and takes away those that nobody waits for.
     fn end_requests(&mut self, now: Timestamp) {
         let is_settled = self.is_settled(now);
-        let deadline = self.settings.scans.deadline.0;
         let takes_away = self.scanner.takes_requests_away();
         // Whose users aren't all known may be in use.
         let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
         for (id, scan) in &mut self.scans {
-            let is_wanted = !scan.lacking.is_empty();
-            if !is_wanted {
-                scan.idle_since.get_or_insert(now);
+            let (failures, withdrawn) = scan.end_requests(is_settled, takes_away, &self.settings.scans, now);
+            failed.extend(failures.into_iter().map(|failure| (id.clone(), failure)));
+            let kind = self.scanner.request_kind();
+            for Request { name, uid, .. } in withdrawn {
+                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
             }
-            let is_idle = is_settled && scan.idle_since.is_some_and(|since| now.0 - since.0 >= SETTLES);
-            scan.asking = scan.asking.filter(|(_, since)| now.0 - since.0 < APPEARS);
-            for known in scan.requests.values_mut() {
-                let has_ended = known.request.end.is_some();
-                if !known.is_done {
-                    let is_late = !has_ended && now.0 - known.request.created.0 >= deadline;
-                    let is_missing = known.ended.is_some_and(|ended| now.0 - ended.0 >= REPORT_COMES);
-                    if is_wanted && (is_late || is_missing) {
-                        failed.push((id.clone(), if is_late { ScanFailure::Deadline } else { ScanFailure::NoReport }));
-                    }
-                    known.is_done = is_late || (is_wanted && is_missing) || (is_idle && (takes_away || has_ended));
-                }
-                // Until the watch says that it is gone.
-                let is_going = known.withdrawn.is_some_and(|withdrawn| now.0 - withdrawn.0 < APPEARS);
-                if known.is_done && (takes_away || !has_ended) && !is_going {
-                    known.withdrawn = Some(now);
-                    let Request { name, uid, .. } = known.request.clone();
-                    let kind = self.scanner.request_kind();
-                    self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: true });
-                }
-            }
-            scan.unused_since = scan.users.is_empty().then(|| scan.unused_since.unwrap_or(now));
-            let is_unused = is_all_known && scan.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
-            if let (true, Some((shared, deleted)), Some(kind)) =
-                (is_unused, &mut scan.shared, self.scanner.shared_kind())
-                && deleted.is_none_or(|deleted| now.0 - deleted.0 >= APPEARS)
+            if let Some(kind) = self.scanner.shared_kind()
+                && let Some(Shared { name, uid, .. }) = scan.end_shared(is_all_known, now)
             {
-                *deleted = Some(now);
-                let Shared { name, uid, .. } = shared.clone();
                 self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
             }
         }
@@ -690,24 +473,21 @@ impl Companion {
 
     /// Asks for scans whose turn it is.
     fn ask(&mut self, now: Timestamp) {
-        let is_awaited = |scan: &&Scan| scan.is_under_way() && !scan.is_reported;
+        let is_awaited = |scan: &&ScanProgress| scan.is_under_way() && !scan.is_reported;
         let mut under_way = self.scans.values().filter(is_awaited).count();
         while under_way < self.settings.scans.at_once {
             let Some((id, namespace)) = self.next(now) else { return };
             if !self.asks.spend(now) {
                 return;
             }
-            self.turn += 1;
-            self.served.insert(namespace.clone(), self.turn);
+            self.asked.take(&namespace);
             let Some(scan) = self.scans.get_mut(&id) else { return };
             let Some(target) = &scan.target else { return };
-            scan.attempts = scan.attempts.saturating_add(1);
-            scan.turn_of = Some(namespace);
-            scan.asking = Some((scan.attempts, now));
-            let objects = self.scanner.request(&id, target, scan.attempts);
+            let target = target.clone();
+            let attempt = scan.begin(namespace, now);
+            let objects = self.scanner.request(&id, &target, attempt);
             let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
             let name = objects.last().map(NewObject::shown).unwrap_or_default();
-            let attempt = scan.attempts;
             self.counted.requested += 1;
             under_way += 1;
             self.actions.push(Action::Ask { id, attempt, objects });
@@ -734,7 +514,7 @@ impl Companion {
                 is_late || self.images.get(*image).is_some_and(|image| image.scans.get(id) == Some(&Presence::Missing))
             };
             for image in scan.lacking.iter().filter(is_missing).filter(has_place) {
-                let candidate = (self.served.get(&image.namespace).copied(), since, id, &image.namespace);
+                let candidate = (self.asked.of(&image.namespace), since, id, &image.namespace);
                 if first.is_none_or(|first| candidate < first) {
                     first = Some(candidate);
                 }
@@ -760,7 +540,7 @@ impl Companion {
             let is_open =
                 |host| self.registries.get_mut(host).is_none_or(|of: &mut Registry| of.is_open(has_time, now));
             if registry.is_none_or(is_open) {
-                let turn = self.looked_up.get(&named.namespace).copied();
+                let turn = self.looked_up.of(&named.namespace);
                 let queue = queues.entry((has_time, turn, named.namespace.clone())).or_default();
                 queue.push_back(named.clone());
             }
@@ -776,9 +556,8 @@ impl Companion {
                 }
                 registry.begin(now);
             }
-            self.turn += 1;
-            self.looked_up.insert(namespace.clone(), self.turn);
-            queues.insert((has_time, Some(self.turn), namespace), queue);
+            let turn = self.looked_up.take(&namespace);
+            queues.insert((has_time, Some(turn), namespace), queue);
             if let Some(image) = self.images.get_mut(&named) {
                 image.is_being_judged = true;
                 // What happens from now on may not be in the answer, and makes it due again.
@@ -808,55 +587,16 @@ impl Companion {
 
     /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
     fn forget(&mut self) {
-        self.scans.retain(|_, scan| {
-            let is_there = !scan.requests.is_empty() || scan.shared.is_some();
-            !scan.users.is_empty() || is_there || scan.asking.is_some()
-        });
-        if self.served.len() + self.looked_up.len() > self.images.len() {
-            let used: BTreeSet<&String> = self.images.keys().map(|image| &image.namespace).collect();
-            self.served.retain(|namespace, _| used.contains(namespace));
-            self.looked_up.retain(|namespace, _| used.contains(namespace));
+        self.scans.retain(|_, scan| !scan.is_over());
+        if self.asked.len().max(self.looked_up.len()) > self.images.len() {
+            let namespaces: BTreeSet<&str> = self.images.keys().map(|image| image.namespace.as_str()).collect();
+            self.asked.keep(&namespaces);
+            self.looked_up.keep(&namespaces);
         }
         if self.registries.len() > self.images.len() {
             let used: BTreeSet<String> = self.images.values().filter_map(|image| image.registry.clone()).collect();
             self.registries.retain(|host, registry| registry.is_busy() || used.contains(host));
         }
-    }
-}
-
-impl NamedImage {
-    /// The host of its registry, if it is an image reference.
-    fn registry(&self) -> Option<String> {
-        ImageReference::parse(&self.image).ok().map(|reference| reference.host().to_owned())
-    }
-}
-
-impl Image {
-    fn new(named: &NamedImage, now: Timestamp) -> Self {
-        Self {
-            registry: named.registry(),
-            users: BTreeSet::new(),
-            due: now,
-            is_being_judged: false,
-            was_judged: false,
-            failures: 0,
-            impossible: None,
-            scans: BTreeMap::new(),
-        }
-    }
-
-    fn lacks(&self) -> bool {
-        self.impossible.is_some() || self.scans.values().any(|presence| *presence != Presence::Reported)
-    }
-}
-
-impl Scan {
-    fn is_under_way(&self) -> bool {
-        self.asking.is_some() || self.requests.values().any(|known| !known.is_done)
-    }
-
-    fn is_to_be_asked(&self, now: Timestamp) -> bool {
-        !self.is_under_way() && self.target.is_some() && self.until.is_none_or(|until| until <= now)
     }
 }
 

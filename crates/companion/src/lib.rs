@@ -3,7 +3,9 @@
 //! ```text
 //! workload (what runs) ── companion (what is known, what is to be done) ── scanner ── scan (names)
 //!                           │                                                │ (one file for each)
-//!                        settings, registry, budget, backoff
+//!                  observation, action (in, out)
+//!                  image, scan_progress (what is remembered of each)
+//!                  registry, turns, wakes, budget, backoff (when, and whose turn it is) · settings
 //!
 //! evidence (which images' signatures are copied into the cluster, and when) ── github (attestations that only its API has)
 //! lease (who leads) · event, metrics, log (what is said, as text) · on_demand (a scan that a person asks for)
@@ -14,24 +16,33 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
+mod action;
 mod backoff;
 mod budget;
 mod companion;
 pub mod event;
 pub mod evidence;
 pub mod github;
+mod image;
 pub mod lease;
 pub mod log;
 pub mod metrics;
+mod observation;
 pub mod on_demand;
 mod registry;
 mod scan;
 mod scan_failure;
+mod scan_progress;
 mod scanner;
 mod settings;
+mod turns;
+mod wakes;
 mod workload;
 
-pub use companion::{Action, Companion, NamedImage, Observation};
+pub use action::Action;
+pub use companion::Companion;
+pub use image::NamedImage;
+pub use observation::Observation;
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;
 pub use scanner::{End, Judgement, Kind, NewObject, Presence, Request, SbomScanner, Scanner, Shared, TrivyOperator};

@@ -12,7 +12,7 @@ pub struct Metrics {
     pub leader: bool,
     /// Images that are followed, each once for each namespace.
     pub images: u64,
-    /// Those of them that have no fresh report.
+    /// Those of them that have no fresh report, or couldn't be looked up yet.
     pub images_waiting: u64,
     /// How often an image wasn't followed, since there were too many.
     pub left_out: u64,
@@ -46,7 +46,13 @@ impl fmt::Display for Metrics {
         family(f, "images", "gauge", "Images that are followed.", &Series::One(self.images))?;
         let left_out = Series::One(self.left_out);
         family(f, "images_left_out_total", "counter", "Images that are too many to follow.", &left_out)?;
-        family(f, "images_waiting", "gauge", "Images without a fresh scan report.", &Series::One(self.images_waiting))?;
+        family(
+            f,
+            "images_waiting",
+            "gauge",
+            "Images without a fresh scan report, or not looked up yet.",
+            &Series::One(self.images_waiting),
+        )?;
         let leader = Series::One(self.leader.into());
         family(f, "leader", "gauge", "Whether this instance leads: 1 or 0.", &leader)?;
         let oldest_wait = Series::One(self.oldest_wait.as_secs());

@@ -76,6 +76,8 @@ pub enum Judgement {
     Failed {
         /// The host of its registry, if that seems to be down.
         down: Option<String>,
+        /// When that may be asked again, if it says so.
+        until: Option<Timestamp>,
     },
 }
 
@@ -161,12 +163,12 @@ impl Scanner {
             reason if reason.is_registry_not_allowed() => return Judgement::NotAsked,
             ScanReason::Unresolved(why) => {
                 let down = is_outage(why).then(|| reference.host().to_owned());
-                return Judgement::Failed { down };
+                return Judgement::Failed { down, until: None };
             }
             ScanReason::EveryPlatformAccepted(_) | ScanReason::Platforms(_) => {}
         }
         if report.platforms.iter().any(|platform| platform.state == ReportState::LookUpFailed) {
-            return Judgement::Failed { down: None };
+            return Judgement::Failed { down: None, until: None };
         }
         match self {
             Self::TrivyOperator(operator) => operator.judge(reference, report),

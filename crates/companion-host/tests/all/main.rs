@@ -1,4 +1,4 @@
-//! Tests of the companion's I/O on loopback, in one binary.
+//! Tests of the companion's I/O on loopback, in one binary, but for the signals that end the process.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
@@ -7,6 +7,4 @@ mod github;
 mod http;
 mod lease;
 mod on_demand;
-#[cfg(unix)]
-mod shutdown;
 mod support;

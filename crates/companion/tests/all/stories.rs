@@ -4,6 +4,7 @@ use crate::world::{Kind, Mood, World};
 use image_admission_companion::event::Happened;
 use image_admission_companion::{CompanionSettings, Observation, Presence, Retry, ScanFailure, Scans, Seconds};
 use image_admission_image::workload::WorkloadKind;
+use image_admission_untrusted::time::Timestamp;
 
 const WEB: &str = "ghcr.io/team/web:1.0";
 const KINDS: [Kind; 2] = [Kind::TrivyOperator, Kind::SbomScanner];
@@ -165,10 +166,32 @@ fn a_registry_that_fails_is_asked_less_and_less_and_comes_back() {
         world.pass(3_600);
         assert!(world.look_ups.len() < 100, "{kind:?}: {}", world.look_ups.len());
         assert!(world.asked.is_empty());
+        assert_eq!(world.companion.metrics(world.now).images_waiting, 100, "{kind:?}");
         world.registry_is_up = true;
         // At the latest after ten minutes it is tried again; then budgets alone count.
         world.pass(720 + 5 * 60);
         assert_eq!(world.reports.len(), 100, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_registry_isnt_asked_before_it_says() {
+    for kind in KINDS {
+        let mut world = world(kind);
+        world.registry_is_up = false;
+        let until = Timestamp(world.now.0 + 1_800);
+        world.registry_says = Some(until);
+        world.run("shop", "web", WEB);
+        world.run("shop", "api", "ghcr.io/team/api:1");
+        world.pass(60);
+        let before = world.look_ups.len();
+        assert!((1..=2).contains(&before), "{kind:?}: those that were under way together: {before}");
+        world.registry_is_up = true;
+        world.pass(1_730);
+        assert_eq!((world.look_ups.len(), world.reports.len()), (before, 0), "{kind:?}");
+        world.pass(900);
+        assert_eq!(world.reports.len(), 2, "{kind:?}");
+        assert!(world.look_ups[before..].iter().all(|(_, at)| *at >= until), "{kind:?}: {:?}", world.look_ups);
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct World {
     pub(crate) refusal: Option<ScanFailure>,
     /// Whether registries answer.
     pub(crate) registry_is_up: bool,
+    /// When a registry that is down says that it may be asked again.
+    pub(crate) registry_says: Option<Timestamp>,
     /// By image, which digest it has and whether its report is there, where that isn't by [`Self::reports`].
     pub(crate) verdicts: BTreeMap<String, (char, Presence)>,
     /// Scans that the scanner never ends.
@@ -86,6 +88,7 @@ impl World {
             mood: Mood::Scans(5),
             refusal: None,
             registry_is_up: true,
+            registry_says: None,
             verdicts: BTreeMap::new(),
             endless: BTreeSet::new(),
             workloads: BTreeMap::new(),
@@ -237,7 +240,7 @@ impl World {
             return Judgement::NotAsked;
         }
         if !self.registry_is_up {
-            return Judgement::Failed { down: Some(reference.host().to_owned()) };
+            return Judgement::Failed { down: Some(reference.host().to_owned()), until: self.registry_says };
         }
         let id = self.id(&image.image);
         let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };

@@ -1,4 +1,5 @@
-//! The signals that end the process, sent to this one.
+//! The signals that end the process, sent to this one: in a binary of its own, since they end whatever else waits in it.
+#![cfg(unix)]
 
 use image_admission_companion_host::shutdown::requested;
 use std::process::Command;
