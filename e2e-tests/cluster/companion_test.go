@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -186,6 +187,49 @@ func TestTheCompanionTriesAgain(t *testing.T) {
 	waitPods(t, space, "web", 1, time.Now(), time.Minute)
 	if scans := scansOf("sbomscanner", scanner.Scans(), image); len(scans) < 2 {
 		t.Errorf("it was asked for %d times", len(scans))
+	}
+}
+
+// The rejection of a bare Pod names a command, which has its image scanned.
+func TestTheCompanionHasABarePodScanned(t *testing.T) {
+	command := regexp.MustCompile("Ask for a scan: `(image-admission scan [^`]+)`")
+	for source := range scanners {
+		t.Run(source, func(t *testing.T) {
+			const takes = 5 * time.Second
+			scanner := companion(t, source, harness.Scanning{Takes: takes}, harness.Companion{})
+			space := namespace(t)
+			run := func(image harness.Image) harness.Answer {
+				return cluster.Kubectl("run", "web", "--image", image.Name, "--namespace", space)
+			}
+			image := pushed(t, "companion/bare-"+source)
+			refused := run(image)
+			rejected(t, refused, "no scan report yet")
+			named := command.FindStringSubmatch(refused.Text())
+			if named == nil {
+				t.Fatalf("no command is in: %s", refused.Text())
+			}
+			began := time.Now()
+			asked := succeeds(t, cluster.Typed(named[1]+" --namespace "+space))
+			took := time.Since(began)
+			t.Logf("%v for a scan of %v:\n%s", took.Round(100*time.Millisecond), takes, asked.Text())
+			contains(t, asked.Text(), "asks the companion for its scan", ": asked for: ", ": scanned", ": admitted")
+			if took > takes+within {
+				t.Errorf("it took %v, more than %v after a scan of %v", took, within, takes)
+			}
+			succeeds(t, run(image))
+			if jobs := cluster.Kubectl("get", "jobs", "--namespace", space, "--output", "name"); jobs.Out != "" {
+				t.Errorf("there is %s", jobs.Text())
+			}
+			// One with a finding stays out, and the command says so.
+			scanner.Now(harness.Scanning{Takes: time.Second, Findings: broken})
+			image = pushed(t, "companion/bare-broken-"+source)
+			if denied := cluster.Typed("image-admission scan " + image.Name + " --wait --namespace " + space); denied.Code != 2 {
+				t.Errorf("it ended with %d: %s", denied.Code, denied.Text())
+			}
+			if scans := scanner.Scans(); len(scans) != 2 {
+				t.Errorf("%d scans were asked for: %v", len(scans), scans)
+			}
+		})
 	}
 }
 

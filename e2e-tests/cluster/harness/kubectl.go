@@ -28,7 +28,8 @@ func (c *Cluster) KubectlWith(input string, arguments ...string) Answer {
 
 // Typed runs what a page says, as it is written there, in the administrator's shell.
 func (c *Cluster) Typed(command string) Answer {
-	return c.run("", "bash", "-o", "pipefail", "-c", "PATH="+filepath.Dir(c.Tools.Kubectl)+":$PATH\n"+command)
+	path := filepath.Dir(c.Tools.Kubectl) + ":" + filepath.Dir(c.Tools.CommandLine)
+	return c.run("", "bash", "-o", "pipefail", "-c", "PATH="+path+":$PATH\n"+command)
 }
 
 func (c *Cluster) run(input, program string, arguments ...string) Answer {
