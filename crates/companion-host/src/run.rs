@@ -10,7 +10,7 @@ use image_admission_companion::lease::Timing;
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{COMPANION, CompanionSettings};
-use image_admission_registry_reader::{Logins, RegistryReader, SetupError};
+use image_admission_registry_reader::{ApiToken, Logins, RegistryReader, SetupError};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::io;
@@ -40,8 +40,10 @@ pub struct Options {
     pub health_bind_address: String,
     /// How to reach the cluster; none: as the Pod it runs in, or as `kubectl` would.
     pub kubeconfig: Option<PathBuf>,
-    /// Registries that are asked over plain HTTP.
+    /// Registries, and the API of a GitHub, that are asked over plain HTTP.
     pub insecure_registries: Vec<String>,
+    /// The token with which GitHub is asked for attestations. Public ones need none.
+    pub github_token: Option<ApiToken>,
 }
 
 /// Why the companion can't run.

@@ -22,7 +22,7 @@ use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_judgement::resolve::may_ask;
-use image_admission_registry_reader::RegistryReader;
+use image_admission_registry_reader::{ApiToken, RegistryReader};
 use image_admission_settings::ReportSource;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
@@ -76,6 +76,7 @@ pub(crate) struct Work {
     /// None if it isn't asked for.
     evidence: Option<Evidence>,
     registries: Arc<RegistryReader>,
+    github_token: Option<ApiToken>,
     watched: Arc<Watched>,
     subjects: Vec<Subject>,
     /// The watches that have listed everything.
@@ -118,6 +119,7 @@ impl Work {
             evidence,
             watched: Arc::new(Watched::new(client.clone(), Arc::clone(&registries), &subjects)),
             registries,
+            github_token: options.github_token.clone(),
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
             policy: Arc::new(policy),
@@ -347,8 +349,10 @@ impl Work {
     fn start_evidence(&mut self, action: EvidenceAction) {
         let (client, heard) = (self.client.clone(), self.heard.clone());
         let (registries, policy) = (Arc::clone(&self.registries), Arc::clone(&self.policy));
+        let token = self.github_token.clone();
         self.tasks.spawn(async move {
-            let observation = evidence::carry_out(action, &client, &registries, &policy.settings.mirrors).await;
+            let mirrors = &policy.settings.mirrors;
+            let observation = evidence::carry_out(action, &client, &registries, mirrors, token.as_ref()).await;
             let _ = heard.send(Heard::Evidence(Box::new(observation))).await;
         });
     }
