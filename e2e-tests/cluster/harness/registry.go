@@ -33,6 +33,8 @@ type Registry struct {
 	mutex    sync.Mutex
 	fault    http.HandlerFunc
 	requests int
+	// ours are those of the companion and the command line among them.
+	ours int
 }
 
 func startRegistry(ctx context.Context, folder string, tools Tools, authority *authority) (*Registry, error) {
@@ -53,6 +55,9 @@ func startRegistry(ctx context.Context, folder string, tools Tools, authority *a
 	registry.door = &http.Server{Addr: registry.Host, Handler: http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		registry.mutex.Lock()
 		registry.requests++
+		if strings.HasPrefix(request.UserAgent(), "image-admission/") {
+			registry.ours++
+		}
 		fault := registry.fault
 		registry.mutex.Unlock()
 		if fault != nil {
@@ -90,6 +95,13 @@ func (r *Registry) Requests() int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.requests
+}
+
+// CompanionRequests is how many of them the companion and the command line made.
+func (r *Registry) CompanionRequests() int {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.ours
 }
 
 // Status answers with an error.
