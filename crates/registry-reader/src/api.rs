@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn tokens() {
-        for text in ["ghp_16C7e42F292c6912E7710c838347Ae178B4a", " a\n", "a\r\n"] {
+        for text in ["ghp_0123456789", " xyz\n", "xyz\r\n"] {
             let token = ApiToken::new(text).unwrap();
             assert_eq!(token.0, format!("Bearer {}", text.trim()).as_str());
             assert!(!format!("{token:?}").contains(text.trim()), "{token:?}");
