@@ -1,6 +1,7 @@
-//! Fetches evidence from registries, and writes it into the cluster. Nothing that a registry answers is logged.
+//! Fetches evidence from registries and from GitHub, and writes it into the cluster. Nothing that they answer is logged.
 
 use crate::clock::timestamp;
+use crate::github;
 use crate::log::{line, write as write_line};
 use image_admission_companion::evidence::{
     EvidenceAction, EvidenceObservation, FetchFailure, IMAGE_EVIDENCE, NewPiece, name_of,
@@ -8,7 +9,7 @@ use image_admission_companion::evidence::{
 use image_admission_companion::log::LogLevel;
 use image_admission_image::ImageReference;
 use image_admission_module_host::piece::{Piece, is_evidence, may_hold_evidence};
-use image_admission_registry_reader::{Descriptor, Flaw, Outage, ReadFailure, RegistryReader};
+use image_admission_registry_reader::{ApiToken, Descriptor, Flaw, Outage, ReadFailure, RegistryReader};
 use image_admission_settings::{EvidenceObject, Mirrors};
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, PostParams, Preconditions};
@@ -18,7 +19,7 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The longest that everything beside an image may take.
+/// The longest that everything in one repository may take.
 const FETCH: Duration = Duration::from_secs(60);
 /// The longest that a write to the cluster may take.
 const WRITE: Duration = Duration::from_secs(20);
@@ -37,12 +38,14 @@ struct Artifact {
     layers: Vec<Descriptor>,
 }
 
-/// Does what is to be done about evidence, and says what came of it. Images of registries that have a mirror are asked for there.
+/// Does what is to be done about evidence, and says what came of it. Images of registries that have a mirror are asked for there;
+/// GitHub is asked with the token.
 pub async fn carry_out(
     action: EvidenceAction,
     client: &Client,
     registries: &RegistryReader,
     mirrors: &Mirrors,
+    token: Option<&ApiToken>,
 ) -> EvidenceObservation {
     match action {
         EvidenceAction::Resolve(image) => {
@@ -53,16 +56,22 @@ pub async fn carry_out(
             let result = result.map_err(|failure| failed(&image, failure));
             EvidenceObservation::Resolved { image, result }
         }
-        EvidenceAction::Fetch { digest, images } => {
+        EvidenceAction::Fetch { digest, images, github } => {
             let (mut found, mut failures) = (Vec::new(), Vec::new());
             for image in images {
                 let fetched = match place_of(&image, mirrors) {
-                    Ok(place) => timeout(FETCH, pieces_beside(&place, &digest, registries)).await,
-                    Err(failure) => Ok(Err(failure)),
+                    Ok(place) => in_time(pieces_beside(&place, &digest, registries)).await,
+                    Err(failure) => Err(failure),
                 };
-                match fetched.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout))) {
+                match fetched {
                     Ok(pieces) => found.push(pieces),
                     Err(failure) => failures.push(failed(&image, failure)),
+                }
+            }
+            for repository in github {
+                match in_time(github::pieces_in(&repository, &digest, registries, token)).await {
+                    Ok(pieces) => found.push(pieces),
+                    Err(failure) => failures.push(github::failed(&repository, &digest, &failure)),
                 }
             }
             EvidenceObservation::Fetched { digest, pieces: choose(found), failures }
@@ -76,6 +85,12 @@ pub async fn carry_out(
             EvidenceObservation::Written { digest, is_done }
         }
     }
+}
+
+async fn in_time(
+    fetching: impl Future<Output = Result<Vec<NewPiece>, ReadFailure>>,
+) -> Result<Vec<NewPiece>, ReadFailure> {
+    timeout(FETCH, fetching).await.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout)))
 }
 
 /// Where an image is asked for.
@@ -133,19 +148,23 @@ async fn pieces_in(
             break;
         }
         let bytes = registries.blob(image, &document.digest, document.size).await?;
-        let read = Piece::of_configuration(&document.media_type, &bytes).unwrap_or_default();
-        let about = read.iter().filter(|piece| piece.about().iter().any(|about| about == digest));
-        pieces.extend(
-            about
-                .filter(|piece| piece.media_type().len() <= MAX_MEDIA_TYPE)
-                .map(|piece| NewPiece { media_type: piece.media_type().to_owned(), bytes: piece.bytes().to_vec() }),
-        );
+        pieces.extend(about(&Piece::of_configuration(&document.media_type, &bytes).unwrap_or_default(), digest));
     }
     Ok(pieces)
 }
 
+/// Those that are about this digest, and that an object can have.
+pub(crate) fn about(pieces: &[Piece], digest: &str) -> impl Iterator<Item = NewPiece> {
+    let fits =
+        |piece: &Piece| piece.media_type().len() <= MAX_MEDIA_TYPE && piece.bytes().len() <= EvidenceObject::MAX_BYTES;
+    pieces
+        .iter()
+        .filter(move |piece| fits(piece) && piece.about().iter().any(|about| about == digest))
+        .map(|piece| NewPiece { media_type: piece.media_type().to_owned(), bytes: piece.bytes().to_vec() })
+}
+
 /// Whether these are as many pieces as are kept of a repository, for whatever else it has.
-fn is_full(pieces: &[NewPiece]) -> bool {
+pub(crate) fn is_full(pieces: &[NewPiece]) -> bool {
     let bytes: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
     pieces.len() >= EvidenceObject::MAX_PIECES || bytes >= EvidenceObject::MAX_BYTES
 }
@@ -174,8 +193,12 @@ fn choose(found: Vec<Vec<NewPiece>>) -> Vec<NewPiece> {
 /// Says why an image's registry gives nothing.
 fn failed(image: &str, failure: ReadFailure) -> FetchFailure {
     write_line(&line(LogLevel::Warning, &format!("cannot fetch the evidence of `{image}`: {failure}")));
-    let registry =
-        |until| FetchFailure::Registry { host: image.split('/').next().unwrap_or_default().to_owned(), until };
+    unavailable(image.split('/').next().unwrap_or_default(), &failure)
+}
+
+/// Whether a failure is that of a host, or of what it was asked for.
+pub(crate) fn unavailable(host: &str, failure: &ReadFailure) -> FetchFailure {
+    let registry = |until| FetchFailure::Registry { host: host.to_owned(), until };
     match failure {
         ReadFailure::RateLimited { until } => registry(until.map(timestamp)),
         ReadFailure::Outage(_) => registry(None),

@@ -12,13 +12,14 @@ const LEFT: i64 = 5;
 
 /// What a Pod with this image would find. It may take as long as a registry takes to answer.
 pub(crate) fn judge(image: &NamedImage, policy: &Policy, watched: &Watched, now: Timestamp) -> Judgement {
+    let Some(scanner) = &policy.scanner else { return Judgement::NotAsked };
     let age = policy.settings.reports.max_age.as_ref().map_or(0, |age| age.seconds() / LEFT);
     let soon = Timestamp(now.0.saturating_add(age));
     let reference = ImageReference::parse(&image.image).ok();
     let name = reference.as_ref().and_then(|reference| reference.repository().rsplit('/').next()).unwrap_or_default();
     let question = Question::new(watched, name);
     match known_scan(&image.image, &image.namespace, &policy.settings, &question, soon) {
-        Some((reference, report)) => match policy.scanner.judge(&reference, &report) {
+        Some((reference, report)) => match scanner.judge(&reference, &report) {
             Judgement::Failed { down, .. } => Judgement::Failed { down, until: question.until.get() },
             judgement => judgement,
         },
@@ -60,7 +61,7 @@ mod tests {
         });
         let (scanner, settings) =
             Scanner::of(&check_settings(&written).unwrap(), &CompanionSettings::default(), None).unwrap();
-        let policy = Policy { written: (written, json!(null)), scanner, settings };
+        let policy = Policy { written: (written, json!(null)), scanner: Some(scanner), settings };
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let _guard = runtime.enter();
         let options = Options { plain_http: vec![host.clone()], ..Options::default() };

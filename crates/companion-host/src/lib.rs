@@ -3,7 +3,7 @@
 //! ```text
 //! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch, policy
 //!                           │                          └─── act (writes to the cluster)
-//!                           │                └──── evidence (from registries into the cluster)
+//!                           │                └──── evidence (from registries and, by `github`, its API into the cluster)
 //!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
 //! ```
 //!
@@ -16,6 +16,7 @@ mod clock;
 mod cluster;
 mod events;
 pub mod evidence;
+mod github;
 pub mod http;
 mod judge;
 pub mod lease;
@@ -27,5 +28,6 @@ pub mod shutdown;
 mod watch;
 mod work;
 
+pub use image_admission_registry_reader::{ApiToken, TokenError};
 pub use on_demand::{News, ScanOptions, ScanTiming, scan};
 pub use run::{Options, RunError, run};

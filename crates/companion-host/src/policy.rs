@@ -19,7 +19,8 @@ const NOT_FOUND: u16 = 404;
 pub(crate) struct Policy {
     /// Its `spec.settings` and selector as they are written: another text is another policy.
     pub(crate) written: (Value, Value),
-    pub(crate) scanner: Scanner,
+    /// None: it copies evidence alone.
+    pub(crate) scanner: Option<Scanner>,
     /// What of its settings says which images need a report of this scanner.
     pub(crate) settings: Settings,
 }
@@ -28,8 +29,8 @@ impl Policy {
     /// Reads the policy that the companion's settings name, and the template of Jobs with it.
     ///
     /// # Errors
-    /// It isn't there or can't be read, its settings are invalid, or it has no source that can be asked for scans, or
-    /// the template of its Jobs can't be used.
+    /// It isn't there or can't be read, its settings are invalid, it has no source that can be asked for scans and no evidence is to be
+    /// copied, or the template of its Jobs can't be used.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
         let api = objects(client.clone(), &resource("policies.kubewarden.io/v1", "ClusterAdmissionPolicy"), None);
         let name = &settings.policy;
@@ -45,16 +46,13 @@ impl Policy {
             Some(of) => Some(template(client, of).await),
             None => None,
         };
-        let (scanner, only) = Scanner::of(&read, settings, job).map_err(|why| match (why, &settings.scan_job) {
-            (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
-                format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
+        let (scanner, only) = match Scanner::of(&read, settings, job) {
+            Ok((scanner, only)) => (Some(scanner), only),
+            Err(NoScanner::NoSource) if settings.evidence.is_some() && read.evidence.from_cluster => {
+                (None, read.only_reports())
             }
-            _ => format!(
-                "`reports.sources` of the policy `{name}` has nothing that can be asked for scans: no `trivyOperator` and no \
-                 `sbomscanner` with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence \
-                 the policy verifies itself"
-            ),
-        })?;
+            Err(why) => return Err(no_scanner(why, settings)),
+        };
         Ok(Self { written, scanner, settings: only })
     }
 
@@ -70,6 +68,21 @@ impl Policy {
             Some(labels) => labels.get(key).map_or(Label::Missing, |value| Label::Is(value)),
             None => Label::Missing,
         })
+    }
+}
+
+/// Why nobody can be asked for scans, and what to do.
+fn no_scanner(why: NoScanner, settings: &CompanionSettings) -> String {
+    match (why, &settings.scan_job) {
+        (NoScanner::Template(problem), Some(ScanJobSettings { namespace, cron_job })) => {
+            format!("the CronJob `{namespace}/{cron_job}`, which `scanJob` names, {problem}")
+        }
+        _ => format!(
+            "`reports.sources` of the policy `{}` has nothing that can be asked for scans: no `trivyOperator` and no `sbomscanner` \
+             with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence the policy verifies \
+             itself",
+            settings.policy
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use image_admission_companion::lease::Timing;
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{COMPANION, CompanionSettings};
-use image_admission_registry_reader::{Logins, RegistryReader, SetupError};
+use image_admission_registry_reader::{ApiToken, Logins, RegistryReader, SetupError};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use std::io;
@@ -40,8 +40,10 @@ pub struct Options {
     pub health_bind_address: String,
     /// How to reach the cluster; none: as the Pod it runs in, or as `kubectl` would.
     pub kubeconfig: Option<PathBuf>,
-    /// Registries that are asked over plain HTTP.
+    /// Registries, and the API of a GitHub, that are asked over plain HTTP.
     pub insecure_registries: Vec<String>,
+    /// The token with which GitHub is asked for attestations. Public ones need none.
+    pub github_token: Option<ApiToken>,
 }
 
 /// Why the companion can't run.
@@ -147,8 +149,11 @@ async fn work(client: &Client, options: &Options, registries: &Arc<RegistryReade
         let reading = timeout(ANSWER, Policy::read(client, &options.settings)).await;
         match reading.unwrap_or_else(|_| Err("the policy can't be read: no answer from the API server".to_owned())) {
             Ok(policy) => {
-                let message = format!("asks {} for scans", policy.scanner);
-                write(&line(LogLevel::Info, &message).with("namespace", policy.scanner.namespace()));
+                write(&match &policy.scanner {
+                    Some(scanner) => line(LogLevel::Info, &format!("asks {scanner} for scans"))
+                        .with("namespace", scanner.namespace()),
+                    None => line(LogLevel::Info, "asks nobody for scans, and copies evidence"),
+                });
                 Work::run(client.clone(), options, policy, Arc::clone(registries), status).await;
             }
             Err(why) => {

@@ -16,13 +16,13 @@ use image_admission_companion::evidence::{Evidence, EvidenceAction, EvidenceObse
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::metrics::Metrics;
 use image_admission_companion::{
-    Action, Companion, CompanionSettings, Judgement, Observation, ScanFailure, Workload, WorkloadReference,
+    Action, Companion, CompanionSettings, Judgement, Observation, ScanFailure, Scanner, Workload, WorkloadReference,
 };
 use image_admission_image::ImageReference;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::report::kinds_of;
 use image_admission_judgement::resolve::may_ask;
-use image_admission_registry_reader::RegistryReader;
+use image_admission_registry_reader::{ApiToken, RegistryReader};
 use image_admission_settings::ReportSource;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
@@ -76,6 +76,7 @@ pub(crate) struct Work {
     /// None if it isn't asked for.
     evidence: Option<Evidence>,
     registries: Arc<RegistryReader>,
+    github_token: Option<ApiToken>,
     watched: Arc<Watched>,
     subjects: Vec<Subject>,
     /// The watches that have listed everything.
@@ -118,6 +119,7 @@ impl Work {
             evidence,
             watched: Arc::new(Watched::new(client.clone(), Arc::clone(&registries), &subjects)),
             registries,
+            github_token: options.github_token.clone(),
             in_sync: BTreeSet::new(),
             mortal: BTreeMap::new(),
             policy: Arc::new(policy),
@@ -218,12 +220,12 @@ impl Work {
                 self.companion.observe(Observation::Workload { uid, workload }, now);
             }
             Purpose::Requests => {
-                if let Some(request) = self.policy.scanner.read_request(&json(object)) {
+                if let Some(request) = self.scanner().and_then(|scanner| scanner.read_request(&json(object))) {
                     self.companion.observe(Observation::Request(request), now);
                 }
             }
             Purpose::Shared => {
-                if let Some(shared) = self.policy.scanner.read_shared(&json(object)) {
+                if let Some(shared) = self.scanner().and_then(|scanner| scanner.read_shared(&json(object))) {
                     self.companion.observe(Observation::Shared(shared), now);
                 }
             }
@@ -237,7 +239,9 @@ impl Work {
             }
             Purpose::Evidence => {
                 if let Some(object) = KnownObject::read(&json(object)) {
-                    self.companion.observe(Observation::Evidence(object.digest.clone()), now);
+                    let digest = object.digest.clone();
+                    let images = self.evidence.as_ref().map(|known| known.images_of(&digest)).unwrap_or_default();
+                    self.companion.observe(Observation::Evidence { digest, images }, now);
                     self.observe_evidence(EvidenceObservation::Object(object), now);
                 }
             }
@@ -255,12 +259,12 @@ impl Work {
         match subject.purpose {
             Purpose::Workloads(_) => self.companion.observe(Observation::Workload { uid, workload: None }, now),
             Purpose::Requests => {
-                if let Some(request) = self.policy.scanner.read_request(&json(object.clone())) {
+                if let Some(request) = self.scanner().and_then(|scanner| scanner.read_request(&json(object.clone()))) {
                     self.companion.observe(Observation::RequestGone(request), now);
                 }
             }
             Purpose::Shared => {
-                if let Some(shared) = self.policy.scanner.read_shared(&json(object.clone())) {
+                if let Some(shared) = self.scanner().and_then(|scanner| scanner.read_shared(&json(object.clone()))) {
                     self.companion.observe(Observation::SharedGone(shared), now);
                 }
             }
@@ -271,7 +275,8 @@ impl Work {
             }
             Purpose::Evidence => {
                 if let Some(object) = KnownObject::read(&json(object.clone())) {
-                    self.companion.observe(Observation::Evidence(object.digest.clone()), now);
+                    let (digest, images) = (object.digest.clone(), BTreeSet::new());
+                    self.companion.observe(Observation::Evidence { digest, images }, now);
                     self.observe_evidence(EvidenceObservation::ObjectGone(object), now);
                 }
             }
@@ -290,7 +295,7 @@ impl Work {
 
     /// Something happened to a report: what it is about is judged anew.
     fn touch(&mut self, report: DynamicObject, now: Timestamp) {
-        if let Some((id, attempt)) = self.policy.scanner.scan_of_report(&json(report)) {
+        if let Some((id, attempt)) = self.scanner().and_then(|scanner| scanner.scan_of_report(&json(report))) {
             self.companion.observe(Observation::Report(id, attempt), now);
         }
     }
@@ -310,6 +315,10 @@ impl Work {
             let used = self.companion.used().into_iter().filter(may_ask).collect();
             self.observe_evidence(EvidenceObservation::Used(used), now);
         }
+    }
+
+    fn scanner(&self) -> Option<&Scanner> {
+        self.policy.scanner.as_ref()
     }
 
     fn is_in_sync(&self) -> bool {
@@ -340,8 +349,10 @@ impl Work {
     fn start_evidence(&mut self, action: EvidenceAction) {
         let (client, heard) = (self.client.clone(), self.heard.clone());
         let (registries, policy) = (Arc::clone(&self.registries), Arc::clone(&self.policy));
+        let token = self.github_token.clone();
         self.tasks.spawn(async move {
-            let observation = evidence::carry_out(action, &client, &registries, &policy.settings.mirrors).await;
+            let mirrors = &policy.settings.mirrors;
+            let observation = evidence::carry_out(action, &client, &registries, mirrors, token.as_ref()).await;
             let _ = heard.send(Heard::Evidence(Box::new(observation))).await;
         });
     }
@@ -369,9 +380,9 @@ impl Work {
             }
             Action::Copy(digest) => self.observe_evidence(EvidenceObservation::Added(digest), now),
             Action::Delete { kind, name, uid, keeps_dependents } => {
-                let policy = Arc::clone(&self.policy);
+                let Some(namespace) = self.scanner().map(|scanner| scanner.namespace().to_owned()) else { return };
                 self.write("delete an object", async move {
-                    act::delete(&client, (kind, policy.scanner.namespace(), &name), uid, keeps_dependents).await
+                    act::delete(&client, (kind, &namespace, &name), uid, keeps_dependents).await
                 });
             }
             Action::Wake(workload) => {
@@ -443,7 +454,7 @@ impl Work {
 fn subjects(policy: &Policy) -> Vec<Subject> {
     let mut subjects = vec![Subject::new(Purpose::Namespaces, "v1", "Namespace", None)];
     subjects.extend(WorkloadKind::ALL.map(Subject::workloads));
-    let scanner = &policy.scanner;
+    let Some(scanner) = &policy.scanner else { return subjects };
     let kind = scanner.request_kind();
     subjects.push(Subject::new(Purpose::Requests, kind.api_version, kind.kind, Some(scanner.namespace())));
     if let Some(shared) = scanner.shared_kind() {

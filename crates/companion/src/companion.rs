@@ -19,7 +19,6 @@ use crate::settings::CompanionSettings;
 use crate::turns::Turns;
 use crate::wakes::Wakes;
 use crate::workload::Workload;
-use image_admission_image::ImageReference;
 use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -41,7 +40,8 @@ const TOLD_OF_ONE: usize = 20;
 #[derive(Debug)]
 pub struct Companion {
     settings: CompanionSettings,
-    scanner: Scanner,
+    /// None: evidence alone is asked for.
+    scanner: Option<Scanner>,
     started: Timestamp,
     workloads: BTreeMap<String, Workload>,
     /// Namespaces that the policy leaves out.
@@ -68,7 +68,7 @@ pub struct Companion {
 impl Companion {
     /// A companion that has seen nothing yet.
     #[must_use]
-    pub fn new(settings: CompanionSettings, scanner: Scanner, now: Timestamp) -> Self {
+    pub fn new(settings: CompanionSettings, scanner: Option<Scanner>, now: Timestamp) -> Self {
         Self {
             asks: Budget::new(settings.scans.per_minute),
             tells: Budget::new(TOLD_PER_MINUTE),
@@ -138,15 +138,7 @@ impl Companion {
                 let users = scan.users.clone();
                 self.judge_now(&users, now);
             }
-            Observation::Evidence(digest) => {
-                if self.scanner.makes_evidence() {
-                    let is_about =
-                        |scan: &&ScanProgress| scan.target.as_ref().is_some_and(|target| target.digest == digest);
-                    let users: BTreeSet<NamedImage> =
-                        self.scans.values().filter(is_about).flat_map(|scan| scan.users.clone()).collect();
-                    self.judge_now(&users, now);
-                }
-            }
+            Observation::Evidence { digest, images } => self.see_evidence(&digest, &images, now),
             Observation::Asked { id, attempt, result } => self.asked(&id, attempt, result, now),
         }
     }
@@ -184,8 +176,7 @@ impl Companion {
     /// where the digest is known.
     #[must_use]
     pub fn used(&self) -> BTreeSet<String> {
-        let references = self.images.keys().filter_map(|named| ImageReference::parse(&named.image).ok());
-        let named = references.map(|of| of.digest().map_or_else(|| of.text(), |digest| of.at(digest)));
+        let named = self.images.keys().filter_map(NamedImage::name);
         let targets = self.scans.values().filter(|scan| !scan.users.is_empty()).filter_map(|scan| scan.target.as_ref());
         named.chain(targets.map(|target| target.reference.at(&target.digest))).collect()
     }
@@ -380,18 +371,36 @@ impl Companion {
 
     fn see(&mut self, request: Request, now: Timestamp) {
         let id = request.id.clone();
+        let makes_evidence = self.scanner.as_ref().is_some_and(Scanner::makes_evidence);
         let scan = self.scans.entry(id.clone()).or_default();
-        let end = scan.see(request, &self.scanner, self.started, now);
+        let end = scan.see(request, makes_evidence, self.started, now);
         let users = scan.users.clone();
         let digest = scan.target.as_ref().map(|target| target.digest.clone());
         match end {
             Some(End::Failed(why)) => self.fail(&id, why, now),
             Some(End::Complete) => {
-                let copied = digest.filter(|_| self.scanner.makes_evidence());
+                let copied = digest.filter(|_| makes_evidence);
                 self.actions.extend(copied.map(Action::Copy));
                 self.judge_now(&users, now);
             }
             None => {}
+        }
+    }
+
+    /// Evidence has come, or is gone. Reports may be in it, and whoever waits for a signature tries again.
+    fn see_evidence(&mut self, digest: &str, images: &BTreeSet<String>, now: Timestamp) {
+        if self.scanner.as_ref().is_some_and(Scanner::makes_evidence) {
+            let is_about = |scan: &&ScanProgress| scan.target.as_ref().is_some_and(|target| target.digest == digest);
+            let users: BTreeSet<NamedImage> =
+                self.scans.values().filter(is_about).flat_map(|scan| scan.users.clone()).collect();
+            self.judge_now(&users, now);
+        }
+        if self.settings.wake && !images.is_empty() {
+            let is_named = |named: &&NamedImage| named.name().is_some_and(|name| images.contains(&name));
+            let named: Vec<NamedImage> = self.images.keys().filter(is_named).cloned().collect();
+            for image in &named {
+                self.wake_users(image, now);
+            }
         }
     }
 
@@ -458,17 +467,18 @@ impl Companion {
     /// Ends requests that took too long, and takes away those that nobody waits for.
     fn end_requests(&mut self, now: Timestamp) {
         let is_settled = self.is_settled(now);
-        let (kind, keeps_dependents) = (self.scanner.request_kind(), self.scanner.keeps_dependents());
+        let Some(scanner) = &self.scanner else { return };
+        let (kind, keeps_dependents) = (scanner.request_kind(), scanner.keeps_dependents());
         // Whose users aren't all known may be in use.
         let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
         for (id, scan) in &mut self.scans {
-            let (failures, withdrawn) = scan.end_requests(is_settled, &self.scanner, &self.settings.scans, now);
+            let (failures, withdrawn) = scan.end_requests(is_settled, scanner, &self.settings.scans, now);
             failed.extend(failures.into_iter().map(|failure| (id.clone(), failure)));
             for Request { name, uid, .. } in withdrawn {
                 self.actions.push(Action::Delete { kind, name, uid, keeps_dependents });
             }
-            if let Some(kind) = self.scanner.shared_kind()
+            if let Some(kind) = scanner.shared_kind()
                 && let Some(Shared { name, uid, .. }) = scan.end_shared(is_all_known, now)
             {
                 self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
@@ -490,6 +500,7 @@ impl Companion {
         let mut under_way = self.scans.values().filter(is_awaited).count();
         while under_way < self.settings.scans.at_once {
             let Some((id, namespace)) = self.next(now) else { return };
+            let Some(scanner) = &self.scanner else { return };
             if !self.asks.spend(now) {
                 return;
             }
@@ -498,7 +509,7 @@ impl Companion {
             let Some(target) = &scan.target else { return };
             let target = target.clone();
             let attempt = scan.begin(namespace, now);
-            let objects = self.scanner.request(&id, &target, attempt);
+            let objects = scanner.request(&id, &target, attempt);
             let lacking: Vec<NamedImage> = scan.lacking.iter().take(TOLD_OF_ONE).cloned().collect();
             let name = objects.last().map(NewObject::shown).unwrap_or_default();
             self.counted.requested += 1;

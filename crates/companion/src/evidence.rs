@@ -1,4 +1,4 @@
-//! Evidence: signatures and attestations that stand beside used images, copied from their registries into objects of the cluster.
+//! Evidence: signatures and attestations that stand beside used images, or that GitHub has, copied into objects of the cluster.
 //!
 //! ```text
 //! used images ── tags (which digest) ── digests (what is fetched, when; which object there is) ── actions
@@ -9,9 +9,10 @@
 //! believed: the policy verifies it.
 
 use crate::backoff::{spread, wait};
+use crate::github::GithubRepository;
 use crate::registry::Registry;
 use crate::scanner::Kind;
-use crate::settings::{CompanionSettings, CopiedEvidence, Retry, Seconds};
+use crate::settings::{CompanionSettings, CopiedEvidence, GithubAttestations, Retry, Seconds};
 use crate::workload::{COMPANION, MANAGED_BY};
 use data_encoding::{BASE64, HEXLOWER};
 use image_admission_image::{ImageReference, is_digest};
@@ -29,7 +30,7 @@ pub const IMAGE_EVIDENCE: Kind =
 const HASH: &str = "image-admission.kubewarden.io/evidence-hash";
 /// How many images are looked up or fetched at once.
 const AT_ONCE: usize = 4;
-/// From how many repositories the evidence of one digest is fetched, and how many may hold it up.
+/// From how many repositories of registries, and of GitHub, the evidence of one digest is fetched, and how many may hold it up.
 const MAX_REPOSITORIES: usize = 4;
 /// How long after its last look-up a tag is looked up again.
 const TAG: i64 = 3_600;
@@ -93,7 +94,7 @@ pub enum EvidenceObservation {
     Fetched {
         /// The digest.
         digest: String,
-        /// What was found, from all repositories that answered.
+        /// What was found, by all that answered.
         pieces: Vec<NewPiece>,
         /// Why others didn't.
         failures: Vec<FetchFailure>,
@@ -120,12 +121,14 @@ pub enum EvidenceObservation {
 pub enum EvidenceAction {
     /// Ask a registry for the digest of a tag.
     Resolve(String),
-    /// Ask registries for the evidence of a digest.
+    /// Ask registries, and GitHub, for the evidence of a digest.
     Fetch {
         /// The digest.
         digest: String,
         /// The image in each repository: `host/repository@digest`.
         images: Vec<String>,
+        /// The repositories of GitHub that may have attestations of it.
+        github: Vec<GithubRepository>,
     },
     /// Create an object, after this one in its place is deleted.
     Write {
@@ -157,7 +160,7 @@ pub struct Evidence {
     /// The images that are used by their tags.
     tags: BTreeMap<String, Tag>,
     digests: BTreeMap<String, Digest>,
-    /// By host.
+    /// By host. GitHub's API is one of them.
     registries: BTreeMap<String, Registry>,
     under_way: usize,
     actions: Vec<EvidenceAction>,
@@ -177,6 +180,8 @@ struct Tag {
 struct Digest {
     /// Where it is used: `host/repository@digest`.
     images: BTreeSet<String>,
+    /// Which repositories of GitHub may have attestations of these images.
+    github: Vec<GithubRepository>,
     /// Since when it isn't.
     unused: Option<Timestamp>,
     /// When it is fetched next.
@@ -254,6 +259,15 @@ impl Evidence {
         }
     }
 
+    /// The images with a digest, among all that are used.
+    #[must_use]
+    pub fn images_of(&self, digest: &str) -> BTreeSet<String> {
+        let is_tag = |(_, tag): &(&String, &Tag)| tag.digest.as_deref() == Some(digest);
+        let tags = self.tags.iter().filter(is_tag).map(|(image, _)| image.clone());
+        let named = self.digests.get(digest).map(|known| known.images.clone()).unwrap_or_default();
+        tags.chain(named).collect()
+    }
+
     /// What is to be done now. Call it after observations, and each second.
     pub fn due(&mut self, now: Timestamp) -> Vec<EvidenceAction> {
         self.delete_unused(now);
@@ -272,7 +286,9 @@ impl Evidence {
             let new = || Tag { digest: None, due: now, failures: 0, is_asked: false };
             self.tags.entry(image).or_insert_with(new);
         }
-        let hosts: BTreeSet<&str> = self.by_digest.iter().chain(self.tags.keys()).map(|image| host(image)).collect();
+        let github = self.settings.github.as_ref().map(GithubAttestations::host);
+        let images = self.by_digest.iter().chain(self.tags.keys()).map(|image| host(image));
+        let hosts: BTreeSet<&str> = images.chain(github).collect();
         self.registries.retain(|name, _| hosts.contains(name.as_str()));
         self.set_users(now);
     }
@@ -291,12 +307,14 @@ impl Evidence {
                 users.entry(digest).or_default().insert(image);
             }
         }
+        let github = self.settings.github.as_ref();
         for (digest, known) in &mut self.digests {
-            known.images = users.remove(digest).unwrap_or_default();
-            known.unused = if known.images.is_empty() { known.unused.or(Some(now)) } else { None };
+            known.set_images(users.remove(digest).unwrap_or_default(), github, now);
         }
         for (digest, images) in users {
-            self.digests.insert(digest, Digest { images, unused: None, ..Digest::new(now) });
+            let mut known = Digest::new(now);
+            known.set_images(images, github, now);
+            self.digests.insert(digest, known);
         }
     }
 
@@ -326,9 +344,9 @@ impl Evidence {
                 self.answered(host, Some(failure), now);
             }
         }
-        let images = self.digests.get(digest).filter(|_| failures.is_empty()).map(|known| known.images.clone());
-        for image in images.into_iter().flatten() {
-            self.answered(host(&image), None, now);
+        let hosts = self.digests.get(digest).filter(|_| failures.is_empty()).map(Digest::hosts);
+        for host in hosts.into_iter().flatten() {
+            self.answered(&host, None, now);
         }
         let Some(known) = self.digests.get_mut(digest) else { return };
         known.is_fetching = false;
@@ -405,16 +423,21 @@ impl Evidence {
             if self.under_way >= AT_ONCE {
                 return;
             }
-            let images = self.digests.get(&digest).map(|known| known.images.iter().take(MAX_REPOSITORIES).cloned());
-            let images: Vec<String> = images.into_iter().flatten().collect();
-            if !images.iter().all(|image| self.registry(host(image)).may_ask(now)) {
+            let hosts = self.digests.get(&digest).map(Digest::hosts).unwrap_or_default();
+            // One that isn't open must not use up the others.
+            if !hosts.iter().all(|host| self.registry(host).is_open(false, now)) {
                 continue;
+            }
+            for host in &hosts {
+                self.registry(host).may_ask(now);
             }
             if let Some(known) = self.digests.get_mut(&digest) {
                 known.is_fetching = true;
                 known.due = NEVER;
                 self.under_way += 1;
-                self.actions.push(EvidenceAction::Fetch { digest, images });
+                let images = known.images.iter().take(MAX_REPOSITORIES).cloned().collect();
+                let github = known.github.iter().take(MAX_REPOSITORIES).cloned().collect();
+                self.actions.push(EvidenceAction::Fetch { digest, images, github });
             }
         }
     }
@@ -429,6 +452,7 @@ impl Digest {
     fn new(now: Timestamp) -> Self {
         Self {
             images: BTreeSet::new(),
+            github: Vec::new(),
             unused: Some(now),
             due: now,
             fetched: None,
@@ -438,6 +462,21 @@ impl Digest {
             object: None,
             deleted: None,
         }
+    }
+
+    fn set_images(&mut self, images: BTreeSet<String>, github: Option<&GithubAttestations>, now: Timestamp) {
+        self.unused = if images.is_empty() { self.unused.or(Some(now)) } else { None };
+        if self.images != images {
+            self.github = github.map(|github| github.repositories_of(&images)).unwrap_or_default();
+            self.images = images;
+        }
+    }
+
+    /// Whom its evidence is fetched from.
+    fn hosts(&self) -> Vec<String> {
+        let images = self.images.iter().take(MAX_REPOSITORIES).map(|image| host(image));
+        let github = self.github.iter().take(MAX_REPOSITORIES).map(GithubRepository::host);
+        images.chain(github).map(str::to_owned).collect()
     }
 
     fn is_busy(&self) -> bool {

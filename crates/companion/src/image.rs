@@ -36,6 +36,12 @@ pub(crate) struct Image {
 }
 
 impl NamedImage {
+    /// `host/repository:tag`, or `host/repository@digest` where the digest is known, if it is an image reference.
+    pub(crate) fn name(&self) -> Option<String> {
+        let reference = ImageReference::parse(&self.image).ok()?;
+        Some(reference.digest().map_or_else(|| reference.text(), |digest| reference.at(digest)))
+    }
+
     /// The host of its registry, if it is an image reference.
     pub(crate) fn registry(&self) -> Option<String> {
         ImageReference::parse(&self.image).ok().map(|reference| reference.host().to_owned())

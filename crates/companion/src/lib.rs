@@ -7,7 +7,7 @@
 //!                  image, scan_progress (what is remembered of each)
 //!                  registry, turns, wakes, budget, backoff (when, and whose turn it is) · settings
 //!
-//! evidence (which images' signatures are copied into the cluster, and when)
+//! evidence (which images' signatures are copied into the cluster, and when) ── github (attestations that only its API has)
 //! lease (who leads) · event, metrics, log (what is said, as text) · on_demand (a scan that a person asks for)
 //! ```
 //!
@@ -22,6 +22,7 @@ mod budget;
 mod companion;
 pub mod event;
 pub mod evidence;
+pub mod github;
 mod image;
 pub mod lease;
 pub mod log;
@@ -49,7 +50,7 @@ pub use scanner::{
     TemplateProblem, TrivyOperator,
 };
 pub use settings::{
-    CompanionSettings, CopiedEvidence, Registries, Retry, SbomScannerScans, ScanJobSettings, Scans, Seconds,
-    TrivyOperatorScans,
+    AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations, Registries, Retry, SbomScannerScans,
+    ScanJobSettings, Scans, Seconds, TrivyOperatorScans,
 };
 pub use workload::{COMPANION, MANAGED_BY, Workload, WorkloadReference};

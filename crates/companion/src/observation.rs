@@ -44,7 +44,12 @@ pub enum Observation {
     /// A report that came from a request of ours has come, has changed, or is gone.
     Report(ScanId, u32),
     /// The evidence of a digest in the cluster has come, has changed, or is gone.
-    Evidence(String),
+    Evidence {
+        /// The digest.
+        digest: String,
+        /// The images with this digest, as [`Companion::used`](crate::Companion::used) names them. None if it is gone.
+        images: BTreeSet<String>,
+    },
     /// A request of ours was created, or wasn't.
     Asked {
         /// The scan.

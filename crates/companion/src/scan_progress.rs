@@ -129,7 +129,7 @@ impl ScanProgress {
     pub(crate) fn see(
         &mut self,
         request: Request,
-        scanner: &Scanner,
+        makes_evidence: bool,
         started: Timestamp,
         now: Timestamp,
     ) -> Option<End> {
@@ -140,7 +140,7 @@ impl ScanProgress {
         let is_new = !self.requests.contains_key(&attempt);
         let may_be_old = match end {
             // Its evidence may not be copied yet.
-            Some(End::Complete) => !scanner.makes_evidence(),
+            Some(End::Complete) => !makes_evidence,
             end => end.is_some(),
         };
         let is_old = is_new && may_be_old && request.created < started;

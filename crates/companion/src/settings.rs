@@ -1,5 +1,7 @@
 //! The companion's own settings. Where reports come from, and how old they may be, is in the policy's.
 
+use image_admission_image::canonical_host;
+use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::WrittenDuration;
 use serde::{Deserialize, Deserializer, de};
 use std::collections::BTreeMap;
@@ -89,6 +91,28 @@ pub struct CopiedEvidence {
     pub refresh: Seconds,
     /// How long after an image was used last its copy goes.
     pub forget: Seconds,
+    /// Whose attestations GitHub is asked for. Without it, only registries are asked.
+    pub github: Option<GithubAttestations>,
+}
+
+/// Whose attestations GitHub's API is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct GithubAttestations {
+    /// The URL of the API.
+    pub api: String,
+    /// Which repository's workflows attest which images.
+    pub repositories: Vec<AttestedImages>,
+}
+
+/// Images that the workflows of a repository attest.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttestedImages {
+    /// A glob of their names: `ghcr.io/team/app`, or `ghcr.io/team/*`.
+    pub images: String,
+    /// The repository: `owner/name`.
+    pub repository: String,
 }
 
 /// How registries are asked.
@@ -139,7 +163,13 @@ impl Default for ScanJobSettings {
 
 impl Default for CopiedEvidence {
     fn default() -> Self {
-        Self { refresh: Seconds(6 * 3600), forget: Seconds(24 * 3600) }
+        Self { refresh: Seconds(6 * 3600), forget: Seconds(24 * 3600), github: None }
+    }
+}
+
+impl Default for GithubAttestations {
+    fn default() -> Self {
+        Self { api: "https://api.github.com".to_owned(), repositories: Vec::new() }
     }
 }
 
@@ -182,11 +212,60 @@ impl CompanionSettings {
         if self.scan_job.as_ref().is_some_and(|job| job.namespace.is_empty() || job.cron_job.is_empty()) {
             problems.push("scanJob: write the `namespace` and the name of a `cronJob`".to_owned());
         }
+        let github = self.evidence.as_ref().and_then(|evidence| evidence.github.as_ref());
+        problems.extend(github.into_iter().flat_map(GithubAttestations::problems));
         if self.policy.is_empty() {
             problems.push("policy: write the name of a ClusterAdmissionPolicy".to_owned());
         }
         problems
     }
+}
+
+impl GithubAttestations {
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if !is_https(&self.api) {
+            let api = cut(&self.api, 100);
+            problems.push(format!("evidence.github.api: `{api}` is no URL like `https://api.github.com`"));
+        }
+        if self.repositories.is_empty() {
+            problems.push(
+                "evidence.github.repositories: nothing would be asked for; name images and their repository".to_owned(),
+            );
+        }
+        for (number, AttestedImages { images, repository }) in self.repositories.iter().enumerate() {
+            let at = format!("evidence.github.repositories[{number}]");
+            if !is_repository(repository) {
+                let repository = cut(repository, 100);
+                problems.push(format!("{at}.repository: `{repository}` is no repository like `team/app`"));
+            }
+            if images.is_empty() || images.ends_with('/') {
+                let images = cut(images, 100);
+                problems.push(format!(
+                    "{at}.images: no image is named `{images}`; write `ghcr.io/team/app`, or `ghcr.io/team/*`"
+                ));
+            }
+        }
+        problems
+    }
+}
+
+/// Whether this is a URL with `https`, a host and nothing behind its path.
+fn is_https(url: &str) -> bool {
+    let Some((host, path)) = url.strip_prefix("https://").map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
+        return false;
+    };
+    let is_of_path = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+    canonical_host(host).is_ok() && path.bytes().all(is_of_path)
+}
+
+/// Whether this is `owner/name`, in the characters that GitHub has for them.
+fn is_repository(text: &str) -> bool {
+    let is_made_of = |text: &str, more: &[u8]| {
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+    };
+    let is_name = |name: &str| is_made_of(name, b"._-") && name != "." && name != "..";
+    text.len() <= 140 && text.split_once('/').is_some_and(|(owner, name)| is_made_of(owner, b"_-") && is_name(name))
 }
 
 #[cfg(test)]
@@ -208,10 +287,18 @@ mod tests {
         let settings: CompanionSettings = serde_json::from_value(json!({"scans": {"deadline": "1h30m"}})).unwrap();
         assert_eq!((settings.scans.deadline, settings.scans.at_once), (Seconds(5_400), 10));
         let settings: CompanionSettings = serde_json::from_value(json!({"evidence": {"forget": "1h"}})).unwrap();
-        assert_eq!(settings.evidence, Some(CopiedEvidence { refresh: Seconds(21_600), forget: Seconds(3_600) }));
+        let expected = CopiedEvidence { refresh: Seconds(21_600), forget: Seconds(3_600), github: None };
+        assert_eq!(settings.evidence, Some(expected));
         let settings: CompanionSettings = serde_json::from_value(json!({"scanJob": {"cronJob": "trivy"}})).unwrap();
         let expected = ScanJobSettings { namespace: "image-scan-jobs".to_owned(), cron_job: "trivy".to_owned() };
         assert_eq!(settings.scan_job, Some(expected));
+        let app = json!({"images": "ghcr.io/team/app", "repository": "team/app"});
+        let settings: CompanionSettings =
+            serde_json::from_value(json!({"evidence": {"github": {"repositories": [app]}}})).unwrap();
+        let github = settings.evidence.as_ref().unwrap().github.as_ref().unwrap();
+        assert_eq!(github.api, "https://api.github.com");
+        assert_eq!(github.repositories[0].repository, "team/app");
+        assert_eq!(settings.problems(), [""; 0]);
     }
 
     #[test]
@@ -223,6 +310,10 @@ mod tests {
         refused(json!({"scans": {"deadline": "30"}}), "`30` is not a duration like `30m` or `6h`");
         refused(json!({"scanJob": {"name": "scan"}}), "unknown field `name`");
         refused(json!({"trivyOperator": {"imagePullSecrets": "a"}}), "expected a sequence");
+        let github = |github: Value| json!({"evidence": {"github": github}});
+        refused(github(json!({"token": "a"})), "unknown field `token`");
+        refused(github(json!({"repositories": [{"images": "a/b"}]})), "missing field `repository`");
+        refused(github(json!({"repositories": [{"repository": "a/b"}]})), "missing field `images`");
     }
 
     #[test]
@@ -245,5 +336,54 @@ mod tests {
             assert_eq!(of(json!({"scanJob": job})), ["scanJob: write the `namespace` and the name of a `cronJob`"]);
         }
         assert_eq!(of(json!({"policy": ""})), ["policy: write the name of a ClusterAdmissionPolicy"]);
+    }
+
+    #[track_caller]
+    fn github_problems(api: &str, images: &str, repository: &str) -> Vec<String> {
+        let repositories = vec![AttestedImages { images: images.to_owned(), repository: repository.to_owned() }];
+        GithubAttestations { api: api.to_owned(), repositories }.problems()
+    }
+
+    #[test]
+    fn whom_github_can_be_asked_about() {
+        let api = "https://api.github.com";
+        for api in ["https://api.github.com/", "https://api.team.ghe.com", "https://git.team.example:8443/api/v3"] {
+            assert_eq!(github_problems(api, "ghcr.io/team/*", "team/app"), [""; 0], "{api}");
+        }
+        for wrong in [
+            "http://api.github.com",
+            "api.github.com",
+            "https://",
+            "https:///repos",
+            "https://name@api.github.com",
+            "https://api.github.com:x",
+            "https://api.github.com?a=b",
+            "https://api.github.com/#a",
+            "https://api.github.com/a b",
+            "",
+        ] {
+            let expected = format!("evidence.github.api: `{wrong}` is no URL like `https://api.github.com`");
+            assert_eq!(github_problems(wrong, "ghcr.io/team/*", "team/app"), [expected]);
+        }
+        for repository in ["team/app", "Team-1/a_b.c-d", "name_company/.github"] {
+            assert_eq!(github_problems(api, "ghcr.io/team/*", repository), [""; 0], "{repository}");
+        }
+        for wrong in
+            ["team", "team/", "/app", "team/app/b", "team/..", "team/.", "te.am/app", "team/a?b", "team/a%2f", ""]
+        {
+            let expected =
+                format!("evidence.github.repositories[0].repository: `{wrong}` is no repository like `team/app`");
+            assert_eq!(github_problems(api, "ghcr.io/team/*", wrong), [expected]);
+        }
+        for wrong in ["", "ghcr.io/team/"] {
+            let expected = format!(
+                "evidence.github.repositories[0].images: no image is named `{wrong}`; write `ghcr.io/team/app`, or `ghcr.io/team/*`"
+            );
+            assert_eq!(github_problems(api, wrong, "team/app"), [expected]);
+        }
+        assert_eq!(
+            GithubAttestations::default().problems(),
+            ["evidence.github.repositories: nothing would be asked for; name images and their repository"]
+        );
     }
 }

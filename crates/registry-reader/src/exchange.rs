@@ -1,4 +1,4 @@
-//! One question to a registry and its answer, with the login and the redirects in between.
+//! One question to a registry or an API, and its answer, with the login and the redirects in between.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -18,8 +18,12 @@ use crate::token::{self, Key, Tokens};
 const MAX_REDIRECTS: usize = 3;
 /// The most bytes of what a realm answers.
 const MAX_TOKEN_ANSWER: u64 = 1024 * 1024;
-/// How long `Retry-After` is obeyed.
+/// How long a registry may have itself left alone.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
+/// How many requests are left, and the second since 1970 from which they are counted anew.
+const REMAINING: &str = "x-ratelimit-remaining";
+const RESET: &str = "x-ratelimit-reset";
 
 /// Asks registries.
 pub(crate) struct Exchanges {
@@ -34,15 +38,24 @@ pub(crate) struct Exchanges {
 #[derive(Clone, Debug)]
 pub(crate) struct Question<'a> {
     pub(crate) method: Method,
-    /// At the registry itself: what is asked elsewhere is asked without the login.
+    /// At the registry or API itself: what is asked elsewhere is asked without the login.
     pub(crate) url: Url,
     /// The value of `Accept`.
     pub(crate) accept: &'a str,
-    /// The registry by its canonical host with its port, for which there may be a login.
-    pub(crate) host: &'a str,
-    pub(crate) repository: &'a str,
+    pub(crate) login: Login<'a>,
     /// The most bytes of the answer.
     pub(crate) most: u64,
+}
+
+/// Who is asked, and what shows them who asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Login<'a> {
+    /// A registry by its canonical host with its port, for which there may be a login.
+    Registry { host: &'a str, repository: &'a str },
+    /// An API with a token of its own.
+    Token(Option<&'a HeaderValue>),
+    /// Somebody to whom an API sends that is itself reached like this: nothing.
+    SentFrom(Reach),
 }
 
 /// A successful answer.
@@ -50,6 +63,8 @@ pub(crate) struct Question<'a> {
 pub(crate) struct Answer {
     pub(crate) headers: HeaderMap,
     pub(crate) bytes: Vec<u8>,
+    /// How the registry or API itself was reached.
+    pub(crate) reach: Reach,
 }
 
 impl Exchanges {
@@ -60,34 +75,42 @@ impl Exchanges {
     /// Asks once, and with a login if the registry wants one: all in the time that there is.
     pub(crate) async fn ask(&self, question: &Question<'_>) -> Result<Answer, ReadFailure> {
         let asked = tokio::time::timeout(self.timeout, async {
-            let response = self.respond(question).await?;
+            let (response, reach) = self.respond(question).await?;
             let headers = response.headers().clone();
             let bytes =
                 if question.method == Method::HEAD { Vec::new() } else { read(response, question.most).await? };
-            Ok(Answer { headers, bytes })
+            Ok(Answer { headers, bytes, reach })
         });
         asked.await.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout)))
     }
 
-    /// The successful response, whose body isn't read yet.
-    async fn respond(&self, question: &Question<'_>) -> Result<Response, ReadFailure> {
-        let registry = &question.url;
-        let key = (question.host.to_owned(), question.repository.to_owned());
-        let mut authorization = self.tokens.get(&key, Instant::now());
-        let (mut url, mut reach) = (registry.clone(), Reach::Public);
+    /// The successful response, whose body isn't read yet, and how the registry or API itself was reached.
+    async fn respond(&self, question: &Question<'_>) -> Result<(Response, Reach), ReadFailure> {
+        let asked = &question.url;
+        let (key, mut authorization, sent_from) = match question.login {
+            Login::Registry { host, repository } => {
+                let key = (host.to_owned(), repository.to_owned());
+                let token = self.tokens.get(&key, Instant::now());
+                (Some(key), token, None)
+            }
+            Login::Token(token) => (None, token.cloned(), None),
+            Login::SentFrom(reach) => (None, None, Some(reach)),
+        };
+        let (mut url, mut reach) = (asked.clone(), sent_from.unwrap_or(Reach::Public));
         let (mut has_logged_in, mut redirects) = (false, 0);
         loop {
-            let is_registry = url.origin() == registry.origin();
-            let client = if is_registry { self.clients.of_registries() } else { self.clients.sent_from(reach) };
-            let sent = authorization.as_ref().filter(|_| is_registry);
+            let is_first = sent_from.is_none() && url.origin() == asked.origin();
+            let client = if is_first { self.clients.of_registries() } else { self.clients.sent_from(reach) };
+            let sent = authorization.as_ref().filter(|_| is_first);
             let response = send(client, &question.method, &url, question.accept, sent).await?;
-            if is_registry && let Some(address) = response.remote_addr() {
+            if is_first && let Some(address) = response.remote_addr() {
                 reach = Reach::of(address.ip());
             }
             match response.status() {
-                StatusCode::UNAUTHORIZED if is_registry && !has_logged_in => {
+                StatusCode::UNAUTHORIZED if is_first && !has_logged_in => {
+                    let key = key.as_ref().ok_or(ReadFailure::Refused)?;
                     has_logged_in = true;
-                    authorization = Some(self.log_in(&key, registry, response.headers(), reach).await?);
+                    authorization = Some(self.log_in(key, asked, response.headers(), reach).await?);
                 }
                 // Not 303, which leads to another thing: GHCR has no referrers API, and sends to a page of GitHub instead.
                 StatusCode::MOVED_PERMANENTLY
@@ -95,10 +118,10 @@ impl Exchanges {
                 | StatusCode::TEMPORARY_REDIRECT
                 | StatusCode::PERMANENT_REDIRECT => {
                     redirects += 1;
-                    let next = redirected(&url, registry, response.headers()).filter(|_| redirects <= MAX_REDIRECTS);
+                    let next = redirected(&url, asked, response.headers()).filter(|_| redirects <= MAX_REDIRECTS);
                     url = next.ok_or(ReadFailure::Invalid(Flaw::Redirect))?;
                 }
-                _ => return succeeded(response),
+                _ => return Ok((succeeded(response)?, reach)),
             }
         }
     }
@@ -158,11 +181,16 @@ async fn send(
     request.send().await.map_err(|error| client::failure(&error))
 }
 
-/// Where a redirect leads: to HTTPS, or to plain HTTP where the registry is plain.
-fn redirected(from: &Url, registry: &Url, headers: &HeaderMap) -> Option<Url> {
+/// Where a redirect leads, if one may be sent there.
+fn redirected(from: &Url, asked: &Url, headers: &HeaderMap) -> Option<Url> {
     let to = from.join(headers.get(LOCATION)?.to_str().ok()?).ok()?;
-    let is_safe = to.scheme() == "https" || (to.scheme() == "http" && registry.scheme() == "http");
-    (is_safe && to.username().is_empty() && to.password().is_none()).then_some(to)
+    may_send(asked, &to).then_some(to)
+}
+
+/// Whether whoever is asked may send there: to HTTPS, or to plain HTTP where it is plain itself.
+pub(crate) fn may_send(asked: &Url, to: &Url) -> bool {
+    let is_safe = to.scheme() == "https" || (to.scheme() == "http" && asked.scheme() == "http");
+    is_safe && to.username().is_empty() && to.password().is_none()
 }
 
 /// The response, if it is one to read. The body of another is never read.
@@ -170,14 +198,35 @@ fn succeeded(response: Response) -> Result<Response, ReadFailure> {
     match response.status() {
         StatusCode::OK => Ok(response),
         StatusCode::NOT_FOUND => Err(ReadFailure::NotFound),
+        StatusCode::FORBIDDEN if is_rate_limited(response.headers()) => Err(rate_limited(response.headers())),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(ReadFailure::Refused),
-        StatusCode::TOO_MANY_REQUESTS => {
-            let until = retry_after(response.headers(), SystemTime::now());
-            Err(ReadFailure::RateLimited { until })
-        }
+        StatusCode::TOO_MANY_REQUESTS => Err(rate_limited(response.headers())),
         status if status.is_server_error() => Err(ReadFailure::Outage(Outage::Status(status.as_u16()))),
         status => Err(ReadFailure::Invalid(Flaw::Status(status.as_u16()))),
     }
+}
+
+/// Whether a refusal is for too many requests, [as GitHub has it][limits].
+///
+/// [limits]: https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit
+fn is_rate_limited(headers: &HeaderMap) -> bool {
+    headers.contains_key(RETRY_AFTER) || is_spent(headers)
+}
+
+fn is_spent(headers: &HeaderMap) -> bool {
+    headers.get(REMAINING).is_some_and(|left| left == "0")
+}
+
+fn rate_limited(headers: &HeaderMap) -> ReadFailure {
+    let now = SystemTime::now();
+    ReadFailure::RateLimited { until: retry_after(headers, now).max(reset(headers, now)) }
+}
+
+/// When requests are counted anew, where none is left.
+fn reset(headers: &HeaderMap, now: SystemTime) -> Option<SystemTime> {
+    let seconds = headers.get(RESET).filter(|_| is_spent(headers))?.to_str().ok()?.trim().parse().ok()?;
+    let pause = Duration::from_secs(seconds).saturating_sub(now.duration_since(SystemTime::UNIX_EPOCH).ok()?);
+    Some(now + pause.min(LONGEST_PAUSE))
 }
 
 /// When to ask again, by a number of seconds or a date (RFC 9110, section 10.2.3).
@@ -237,6 +286,30 @@ mod tests {
             assert_eq!(retry_after(&headers, now), expected, "{text}");
         }
         assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+
+    #[test]
+    fn refusals_for_too_many_requests() {
+        // 2026-01-01T00:00:00Z
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+        for (headers, is_limit, pause) in [
+            (&[(REMAINING, "0"), (RESET, "1767225720")] as &[_], true, Some(120)),
+            (&[(REMAINING, "0"), (RESET, "1767225600")], true, Some(0)),
+            (&[(REMAINING, "0"), (RESET, "1")], true, Some(0)),
+            (&[(REMAINING, "0"), (RESET, "18446744073709551615")], true, Some(3600)),
+            (&[(REMAINING, "0"), (RESET, "soon")], true, None),
+            (&[(REMAINING, "0"), (RESET, "-1")], true, None),
+            (&[(REMAINING, "0")], true, None),
+            (&[("retry-after", "60")], true, None),
+            // Some are left, so that the refusal is for something else.
+            (&[(REMAINING, "59"), (RESET, "1767225720")], false, None),
+            (&[(RESET, "1767225720")], false, None),
+            (&[], false, None),
+        ] {
+            let map = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            assert_eq!(is_rate_limited(&map), is_limit, "{headers:?}");
+            assert_eq!(reset(&map, now), pause.map(|pause| now + Duration::from_secs(pause)), "{headers:?}");
+        }
     }
 
     #[test]

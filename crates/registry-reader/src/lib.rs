@@ -1,7 +1,7 @@
 //! Reads registries, which may be anybody's: what they answer is bounded, checked, and never repeated in an error.
 //!
 //! ```text
-//! reader    what can be read: digests, manifests, blobs, referrers
+//! reader (what can be read: digests, manifests, blobs, referrers) · api (pages of an API, and what they send to)
 //!    │
 //! exchange ── one request with its login and its redirects, within bounds of bytes and time
 //!    ├── challenge (who asks for a login) ── realm (who gets it) ── login · token (kept until it expires)
@@ -15,6 +15,7 @@
 //! must be those that it connects to.
 
 mod address;
+mod api;
 mod challenge;
 mod client;
 mod document;
@@ -26,6 +27,7 @@ mod reader;
 mod realm;
 mod token;
 
+pub use api::{ApiAnswer, ApiQuestion, ApiToken, TokenError};
 pub use client::SetupError;
 pub use document::{Descriptor, Manifest};
 pub use failure::{Flaw, Outage, ReadFailure};

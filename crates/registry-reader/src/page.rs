@@ -11,11 +11,24 @@ use crate::failure::{Flaw, ReadFailure};
 ///
 /// Fails when it is another list, or at another host: also where the registry sent there itself.
 pub(crate) fn next(page: &Url, headers: &HeaderMap) -> Result<Option<Url>, ReadFailure> {
-    let Some(target) = headers.get_all(LINK).iter().find_map(|header| target(header.to_str().ok()?)) else {
-        return Ok(None);
-    };
+    let Some(target) = link(headers) else { return Ok(None) };
     let next = page.join(target).ok().filter(|next| next.origin() == page.origin() && path(next) == path(page));
     next.map(Some).ok_or(ReadFailure::Invalid(Flaw::Page))
+}
+
+/// The value of a parameter of the page after one. GitHub names the list itself otherwise there than it was asked for, so that the
+/// parameter is all that is taken. None after the last page.
+///
+/// Fails when the page after this one has no such parameter.
+pub(crate) fn cursor(page: &Url, headers: &HeaderMap, parameter: &str) -> Result<Option<String>, ReadFailure> {
+    let Some(target) = link(headers) else { return Ok(None) };
+    let next = page.join(target).map_err(|_| ReadFailure::Invalid(Flaw::Page))?;
+    let value = next.query_pairs().find(|(name, _)| name == parameter).map(|(_, value)| value.into_owned());
+    value.map(Some).ok_or(ReadFailure::Invalid(Flaw::Page))
+}
+
+fn link(headers: &HeaderMap) -> Option<&str> {
+    headers.get_all(LINK).iter().find_map(|header| target(header.to_str().ok()?))
 }
 
 /// The target of the link with the relation `next`.
@@ -82,6 +95,31 @@ mod tests {
             "<https://[>; rel=\"next\"",
         ] {
             assert_eq!(next_of(&[link]), Err(ReadFailure::Invalid(Flaw::Page)), "{link}");
+        }
+    }
+
+    #[test]
+    fn lists_that_go_on_from_a_cursor() {
+        let cursor_of = |link: &str| {
+            let headers = std::iter::once((LINK, link.parse().unwrap())).collect();
+            cursor(&PAGE.parse().unwrap(), &headers, "after")
+        };
+        for (link, expected) in [
+            (
+                "<https://ghcr.io/repositories/1/attestations/sha256:ab?per_page=16&after=Y3Vyc29y%3D>; rel=\"next\"",
+                "Y3Vyc29y=",
+            ),
+            // Nobody is asked there.
+            ("<https://elsewhere.test/?after=b>; rel=\"next\"", "b"),
+            ("</?before=a>; rel=\"prev\", <?after=b>; rel=\"next\"", "b"),
+        ] {
+            assert_eq!(cursor_of(link), Ok(Some(expected.to_owned())), "{link}");
+        }
+        for link in ["<?before=a>; rel=\"prev\"", "rel=\"next\"", "<?after=b>"] {
+            assert_eq!(cursor_of(link), Ok(None), "{link}");
+        }
+        for link in ["<?page=2>; rel=\"next\"", "<https://[>; rel=\"next\""] {
+            assert_eq!(cursor_of(link), Err(ReadFailure::Invalid(Flaw::Page)), "{link}");
         }
     }
 }

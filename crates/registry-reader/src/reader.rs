@@ -10,7 +10,7 @@ use reqwest::{Method, Url};
 
 use crate::client::SetupError;
 use crate::document::{Descriptor, INDEX, MANIFESTS, Manifest, check_digest, digest_of, entries};
-use crate::exchange::{Answer, Exchanges, Question};
+use crate::exchange::{Answer, Exchanges, Login, Question};
 use crate::failure::{Flaw, ReadFailure};
 use crate::login::Logins;
 use crate::page;
@@ -36,7 +36,7 @@ const OLD_TAGS: [&str; 3] = ["sig", "att", "sbom"];
 pub struct Options {
     /// The logins of registries.
     pub logins: Logins,
-    /// Registries that speak plain HTTP, by their hosts with or without a port.
+    /// Registries and APIs that speak plain HTTP, by their hosts with or without a port.
     pub plain_http: Vec<String>,
     /// Hosts that give tokens and get the login of any registry that sends there. Those of the registry itself, of the domain right
     /// above it, and Docker Hub's do in any case.
@@ -54,7 +54,7 @@ impl Default for Options {
 /// Reads registries. It can be shared by many tasks, and shares its connections and tokens with them.
 #[derive(Debug)]
 pub struct RegistryReader {
-    exchanges: Exchanges,
+    pub(crate) exchanges: Exchanges,
     plain_http: Vec<String>,
 }
 
@@ -227,8 +227,8 @@ impl RegistryReader {
         accept: &str,
         most: u64,
     ) -> Result<Answer, ReadFailure> {
-        let (host, repository) = (image.host(), image.repository());
-        self.exchanges.ask(&Question { method, url, accept, host, repository, most }).await
+        let login = Login::Registry { host: image.host(), repository: image.repository() };
+        self.exchanges.ask(&Question { method, url, accept, login, most }).await
     }
 
     /// The URL of a path below an image's repository.
@@ -244,7 +244,7 @@ impl RegistryReader {
     }
 
     /// Whether a registry speaks plain HTTP.
-    fn is_plain(&self, host: &str) -> bool {
+    pub(crate) fn is_plain(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
         let name = name.map_or(host, |(name, _)| name);
         self.plain_http.iter().any(|named| named == host || named == name)

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use image_admission_companion::CompanionSettings;
-use image_admission_companion_host::{Options, RunError, run};
+use image_admission_companion_host::{ApiToken, Options, RunError, TokenError, run};
 use image_admission_module_host::disk;
 use yaml_serde::Mapping;
 
 use super::Ending;
+
+/// The environment's variable with a token of GitHub.
+const GITHUB_TOKEN: &str = "GITHUB_TOKEN";
 
 const AFTER_HELP: &str = "\
 It runs in the cluster, beside the policy: docs/companion.md says how it is deployed. It watches workloads, asks the policy's engine
@@ -18,6 +21,8 @@ which of their images have no scan report, and has trivy-operator or SBOMscanner
 writes is believed: without it, Pods of images that nobody scanned wait.
 
 Of several, one works; the others wait until it is gone.
+
+If its settings have it ask GitHub for attestations, the token is in the environment's GITHUB_TOKEN.
 
 Exit codes:
   0  it was asked to end, by SIGTERM or SIGINT
@@ -48,7 +53,7 @@ pub(super) struct Companion {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// A registry to ask over plain HTTP. May be repeated
+    /// A registry, or a GitHub's API, to ask over plain HTTP. May be repeated
     #[arg(long, value_name = "HOST[:PORT]")]
     insecure_registry: Vec<String>,
 }
@@ -64,6 +69,9 @@ pub(super) enum CompanionError {
         /// What the system says.
         source: io::Error,
     },
+    /// The environment has something else than a token.
+    #[error("cannot use the environment's `{GITHUB_TOKEN}`: {0}; write the token alone into the Secret's key")]
+    Token(#[from] TokenError),
     /// It can't begin.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -78,6 +86,8 @@ impl Companion {
                 return Ok(Ending::InvalidSettings);
             }
         };
+        let asks_github = settings.evidence.as_ref().is_some_and(|evidence| evidence.github.is_some());
+        let github_token = if asks_github { github_token()? } else { None };
         run(&Options {
             settings,
             namespace: self.namespace,
@@ -85,6 +95,7 @@ impl Companion {
             health_bind_address: self.health_bind_address,
             kubeconfig: self.kubeconfig,
             insecure_registries: self.insecure_registry,
+            github_token,
         })?;
         Ok(Ending::Done)
     }
@@ -114,6 +125,12 @@ impl Companion {
         let problems = settings.problems();
         Ok(if problems.is_empty() { Ok(settings) } else { Err(problems.join("\n")) })
     }
+}
+
+/// The token with which GitHub is asked, if there is one.
+fn github_token() -> Result<Option<ApiToken>, TokenError> {
+    let text = env::var_os(GITHUB_TOKEN).filter(|text| !text.is_empty());
+    text.map(|text| ApiToken::new(text.to_str().unwrap_or_default())).transpose()
 }
 
 /// The file, or what of a folder ends in `.yaml`, by name.

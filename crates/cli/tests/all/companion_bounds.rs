@@ -435,6 +435,27 @@ fn only_its_own_objects_are_deleted() {
     }
 }
 
+/// It may read no Secret, and these are in its Pod, if somebody made them.
+#[test]
+fn the_secrets_in_its_pod_are_these_and_may_be_missing() {
+    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let deployment = rendered.of_kind("Deployment").find(|it| it["metadata"]["name"] == COMPANION).unwrap();
+    let pod = &deployment["spec"]["template"]["spec"];
+    let list = |of: &Value| of.as_array().unwrap().clone();
+    let containers = list(&pod["containers"]);
+    let environment = containers.iter().flat_map(|container| list(&container["env"]));
+    let of_environment = environment.map(|variable| variable["valueFrom"]["secretKeyRef"].clone());
+    let of_volumes = list(&pod["volumes"]).into_iter().map(|volume| volume["secret"].clone());
+    let secrets: Vec<Value> = of_environment.chain(of_volumes).filter(|secret| !secret.is_null()).collect();
+    let credentials = json!({
+        "secretName": "registry-credentials",
+        "optional": true,
+        "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
+    });
+    let token = json!({"name": "image-admission-companion-github", "key": "token", "optional": true});
+    assert_eq!(secrets, [token, credentials]);
+}
+
 #[test]
 fn evidence_is_named_by_a_digest() {
     const NAME: &str = "the companion names an ImageEvidence by a digest";

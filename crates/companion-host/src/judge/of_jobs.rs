@@ -184,7 +184,8 @@ async fn what_cant_be_read_is_not_missing() {
 async fn a_template_is_read_with_the_policy() {
     let played = Played::new(true).await;
     let first = played.policy().await.unwrap();
-    assert_eq!((first.scanner.to_string().as_str(), first.scanner.namespace()), ("Jobs", "image-scan-jobs"));
+    let scanner = first.scanner.as_ref().unwrap();
+    assert_eq!((scanner.to_string().as_str(), scanner.namespace()), ("Jobs", "image-scan-jobs"));
     assert!(first.is_same(&played.policy().await.unwrap()));
     let mut other = template();
     other["spec"]["jobTemplate"]["spec"]["fieldOfTomorrow"] = json!(2);
@@ -211,6 +212,10 @@ async fn a_template_is_read_with_the_policy() {
 async fn without_a_template_nobody_is_asked() {
     let mut played = Played::new(true).await;
     played.settings.scan_job = None;
+    // Evidence is copied all the same.
+    assert_eq!(played.policy().await.unwrap().scanner, None);
+    assert_eq!(played.judged(NOW).await, Judgement::NotAsked);
+    played.settings.evidence = None;
     let why = played.policy().await.unwrap_err();
     assert!(
         why.starts_with("`reports.sources` of the policy `image-admission` has nothing that can be asked"),

@@ -1,10 +1,11 @@
 //! From a registry into the cluster, and from there into the policy's own verification.
 
 use crate::support::evidence_server::{EvidenceServer, digest};
+use crate::support::github_server::{Answer, GithubServer};
 use hyper::StatusCode;
 use image_admission_attestors::{Verdict, Verifier};
 use image_admission_companion::evidence::{Evidence, EvidenceObservation, KnownObject};
-use image_admission_companion::{CompanionSettings, CopiedEvidence};
+use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations};
 use image_admission_companion_host::evidence::carry_out;
 use image_admission_host::WireHost;
 use image_admission_image::ImageReference;
@@ -39,10 +40,23 @@ struct Played {
 impl Played {
     /// With an image at the tag `1`.
     async fn new() -> Self {
+        Self::beside(None).await
+    }
+
+    /// With one that workflows at a GitHub attest, which is at this address.
+    async fn beside(github: Option<&str>) -> Self {
         let server = EvidenceServer::default();
         let address = server.serve().await;
         let options = Options { plain_http: vec!["127.0.0.1".to_owned()], ..Options::default() };
-        let settings = CompanionSettings { evidence: Some(CopiedEvidence::default()), ..CompanionSettings::default() };
+        let github = github.map(|github| GithubAttestations {
+            api: format!("https://{github}"),
+            repositories: vec![AttestedImages {
+                images: format!("{address}/team/app"),
+                repository: "team/app".to_owned(),
+            }],
+        });
+        let evidence = Some(CopiedEvidence { github, ..CopiedEvidence::default() });
+        let settings = CompanionSettings { evidence, ..CompanionSettings::default() };
         server.manifest(Some("1"), &made("image.json"));
         Self {
             client: kube::Client::try_from(kube::Config::new(format!("http://{address}").parse().unwrap())).unwrap(),
@@ -76,7 +90,8 @@ impl Played {
                 }
                 for action in actions {
                     let before = self.object();
-                    let observation = carry_out(action, &self.client, &self.registries, &Mirrors::default()).await;
+                    let observation =
+                        carry_out(action, &self.client, &self.registries, &Mirrors::default(), None).await;
                     self.evidence.observe(observation, self.now);
                     let after = self.object();
                     if before != after {
@@ -175,4 +190,54 @@ async fn an_object_stays_while_its_registry_fails_and_goes_with_what_is_there() 
     played.server.untag(&played.name());
     played.pass(20).await;
     assert_eq!(played.object(), None);
+}
+
+#[tokio::test]
+async fn what_github_has_is_in_the_same_object_and_stays_while_it_fails() {
+    let github = GithubServer::default();
+    let mut played = Played::beside(Some(&github.serve().await)).await;
+    let page = format!("/repos/team/app/attestations/{}?per_page=16", played.digest);
+    let attestations = |files: &[&str]| {
+        let bundle = |file: &&str| serde_json::from_slice::<Value>(&made(file)).unwrap();
+        let listed: Vec<Value> = files.iter().map(|file| json!({"bundle": bundle(file)})).collect();
+        Answer::ok(json!({"attestations": listed}).to_string())
+    };
+    github.set(&page, attestations(&["sign-p256.json"]));
+    played.server.artifact(Some(&format!("{}.att", played.name())), &[(ENVELOPE, &made("att-p256.json"))]);
+    played.pass(1).await;
+    let object = played.object().unwrap();
+    assert_eq!(object["spec"]["evidence"].as_array().unwrap().len(), 2);
+    assert!(is_signed_by(object.clone(), &played.image, &played.digest));
+    assert_eq!(github.take_seen(), [(page.clone(), None)]);
+    // Neither takes anything away while it fails, whatever the other one has.
+    for status in [500, 429, 403, 401, 302] {
+        github.set(&page, Answer::status(status));
+        played.pass(20).await;
+        assert_eq!(played.object(), Some(object.clone()), "{status}");
+    }
+    github.set(&page, attestations(&["sign-p256.json", "attest-p256-logged.json"]));
+    played.server.fail(Some(StatusCode::INTERNAL_SERVER_ERROR));
+    played.pass(20).await;
+    assert_eq!(played.object(), Some(object.clone()));
+    // Both answer again: each has what it has now.
+    played.server.fail(None);
+    played.pass(20).await;
+    assert_eq!(played.object().unwrap()["spec"]["evidence"].as_array().unwrap().len(), 3);
+    github.set(&page, Answer::status(404));
+    played.pass(20).await;
+    let rest = played.object().unwrap();
+    assert_eq!(rest["spec"]["evidence"].as_array().unwrap().len(), 1);
+    assert!(!is_signed_by(rest, &played.image, &played.digest));
+}
+
+/// Without an object, what the registry has is there while GitHub fails.
+#[tokio::test]
+async fn a_github_that_fails_from_the_beginning_hides_no_registry() {
+    let github = GithubServer::default();
+    let mut played = Played::beside(Some(&github.serve().await)).await;
+    let page = format!("/repos/team/app/attestations/{}?per_page=16", played.digest);
+    github.set(&page, Answer::status(500));
+    played.sign();
+    played.pass(1).await;
+    assert!(is_signed_by(played.object().unwrap(), &played.image, &played.digest));
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
 mod evidence;
+mod github;
 mod http;
 mod lease;
 mod on_demand;

@@ -3,7 +3,8 @@
 use image_admission_companion::evidence::{
     Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece,
 };
-use image_admission_companion::{CompanionSettings, CopiedEvidence};
+use image_admission_companion::github::GithubRepository;
+use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations};
 use image_admission_settings::Evidence as PolicyEvidence;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use proptest::prelude::*;
@@ -118,8 +119,12 @@ impl World {
 
     /// Another companion takes over.
     fn restart(&mut self, max_age: Option<&str>) {
+        self.restart_with(Evidence::new(&settings(), &policy(max_age)).unwrap());
+    }
+
+    fn restart_with(&mut self, evidence: Evidence) {
         self.pending.retain(|(_, ends)| matches!(ends, Ends::Seen(_)));
-        self.evidence = Evidence::new(&settings(), &policy(max_age)).unwrap();
+        self.evidence = evidence;
         for object in self.objects.values() {
             let seen = EvidenceObservation::Object(KnownObject::read(object).unwrap());
             self.evidence.observe(seen, self.now);
@@ -177,8 +182,9 @@ impl World {
                 let result = self.failure_of(&image).map_or_else(|| Ok(digest_of(&image)), Err);
                 EvidenceObservation::Resolved { image, result }
             }
-            EvidenceAction::Fetch { digest, images } => {
-                let failures: Vec<FetchFailure> = images.iter().filter_map(|image| self.failure_of(image)).collect();
+            EvidenceAction::Fetch { digest, images, github } => {
+                let hosts = images.iter().map(String::as_str).chain(github.iter().map(GithubRepository::host));
+                let failures: Vec<FetchFailure> = hosts.filter_map(|host| self.failure_of(host)).collect();
                 let found = self.pieces.get(&digest).filter(|_| failures.is_empty());
                 EvidenceObservation::Fetched { pieces: found.cloned().unwrap_or_default(), digest, failures }
             }
@@ -406,6 +412,86 @@ fn a_registry_is_asked_again_when_it_says() {
     assert_eq!(world.take_log(), [""; 0]);
     world.pass(HOUR);
     assert!(world.object(WEB).is_some());
+}
+
+/// The names of the repositories of GitHub that are asked.
+fn asked_at_github(actions: &[EvidenceAction]) -> Vec<Vec<&str>> {
+    let github = actions.iter().filter_map(|action| match action {
+        EvidenceAction::Fetch { github, .. } => Some(github),
+        _ => None,
+    });
+    github.map(|repositories| repositories.iter().map(|repository| repository.name.as_str()).collect()).collect()
+}
+
+fn with_github() -> Evidence {
+    let repositories =
+        vec![AttestedImages { images: "ghcr.io/team/web".to_owned(), repository: "team/web".to_owned() }];
+    let github = Some(GithubAttestations { repositories, ..GithubAttestations::default() });
+    let evidence = Some(CopiedEvidence { github, ..CopiedEvidence::default() });
+    Evidence::new(&CompanionSettings { evidence, ..CompanionSettings::default() }, &policy(None)).unwrap()
+}
+
+#[test]
+fn github_is_asked_about_images_that_the_settings_name() {
+    let now = Timestamp(1_800_000_000);
+    let at = |repository: &str| format!("{repository}@{}", digest_of("a"));
+    for (images, expected) in [
+        (vec![at("ghcr.io/team/web")], vec![vec!["team/web"]]),
+        (vec![at("ghcr.io/team/api")], vec![vec![]]),
+        // The same digest, from two registries.
+        (vec![at("ghcr.io/team/api"), at("ghcr.io/team/web"), at("quay.io/team/web")], vec![vec!["team/web"]]),
+    ] {
+        let mut evidence = with_github();
+        evidence.observe(EvidenceObservation::Used(images.iter().cloned().collect()), now);
+        assert_eq!(asked_at_github(&evidence.due(now)), expected, "{images:?}");
+    }
+    // The digest is used in another repository before.
+    let mut evidence = with_github();
+    evidence.observe(EvidenceObservation::Used(BTreeSet::from([at("ghcr.io/team/api")])), now);
+    evidence.observe(EvidenceObservation::Used(BTreeSet::from([at("ghcr.io/team/web")])), now);
+    assert_eq!(asked_at_github(&evidence.due(now)), [["team/web"]]);
+}
+
+/// One that takes no more requests is left alone until it says. What isn't asked there goes on.
+#[test]
+fn github_is_asked_again_when_it_says() {
+    let mut world = World::copied(None);
+    let object = world.object(WEB).cloned();
+    world.restart_with(with_github());
+    let until = Timestamp(world.now.0 + 2_000);
+    world.failure = Some(FetchFailure::Registry { host: "api.github.com".to_owned(), until: Some(until) });
+    world.pieces.clear();
+    world.pass(10);
+    assert_eq!(world.take_log(), ["resolve", "fetch"]);
+    // The object keeps what GitHub may still have.
+    assert_eq!(world.object(WEB).cloned(), object);
+    world.run("ghcr.io/team/api:1");
+    world.run(&format!("ghcr.io/team/web@{}", digest_of("other")));
+    world.pass(1_900);
+    assert_eq!(world.take_log(), ["resolve", "fetch"]);
+    world.failure = None;
+    world.pass(HOUR);
+    let log = world.take_log();
+    assert!(log.contains(&"delete".to_owned()), "{log:?}");
+}
+
+/// While GitHub takes no more requests, images that wait for it don't use up what their registry may be asked.
+#[test]
+fn images_that_wait_for_github_leave_their_registry_to_others() {
+    let mut world = World::new(None);
+    world.evidence = with_github();
+    let until = Timestamp(world.now.0 + 4_000);
+    world.failure = Some(FetchFailure::Registry { host: "api.github.com".to_owned(), until: Some(until) });
+    for number in 0..50 {
+        world.run(&format!("ghcr.io/team/web@{}", digest_of(&format!("{number}"))));
+    }
+    world.pass(300);
+    world.take_log();
+    for number in 0..20 {
+        world.run(&format!("ghcr.io/team/api@{}", digest_of(&format!("api {number}"))));
+    }
+    world.pass(60);
+    assert_eq!(world.take_log(), ["fetch"; 20]);
 }
 
 #[derive(Clone, Debug)]

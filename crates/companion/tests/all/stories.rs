@@ -1,8 +1,10 @@
 //! What happens to one image or a few, told from the start.
 
-use crate::world::{KINDS, Kind, Mood, World};
+use crate::world::{KINDS, Kind, Mood, World, evidence};
 use image_admission_companion::event::Happened;
-use image_admission_companion::{CompanionSettings, Observation, Presence, Retry, ScanFailure, Scans, Seconds};
+use image_admission_companion::{
+    Companion, CompanionSettings, Observation, Presence, Retry, ScanFailure, Scans, Seconds,
+};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_untrusted::time::Timestamp;
 
@@ -95,9 +97,45 @@ fn a_report_in_the_cluster_is_seen_as_soon_as_it_was_copied() {
     trivy.run("shop", "web", WEB);
     trivy.pass(120);
     let look_ups = trivy.look_ups.len();
-    trivy.companion.observe(Observation::Evidence(format!("sha256:{}", "0".repeat(64))), trivy.now);
+    trivy.companion.observe(evidence(format!("sha256:{}", "0".repeat(64)), &[]), trivy.now);
     trivy.pass(5);
     assert_eq!(trivy.look_ups.len(), look_ups);
+}
+
+#[test]
+fn whoever_waits_for_a_signature_tries_again_when_it_is_copied() {
+    let digest = || format!("sha256:{}", "0".repeat(64));
+    let signed = "ghcr.io/accepted/web:1";
+    for has_scanner in [true, false] {
+        let mut world = world(Kind::TrivyOperator);
+        if !has_scanner {
+            world.companion = Companion::new(CompanionSettings::default(), None, world.now);
+        }
+        // No report decides about it.
+        world.run("shop", "web", signed);
+        world.run("shop", "api", "ghcr.io/accepted/api:1");
+        world.pass(60);
+        world.woken.clear();
+        world.companion.observe(evidence(digest(), &[signed]), world.now);
+        let since = world.now;
+        world.pass(60);
+        let woken: Vec<(&str, i64)> = world.woken.iter().map(|(uid, at)| (uid.as_str(), at.0 - since.0)).collect();
+        assert_eq!(woken, [("shop/web", 1), ("shop/web", 5), ("shop/web", 15)], "{has_scanner}");
+        // It is gone, or is another's.
+        for images in [&[][..], &["ghcr.io/accepted/db:1"]] {
+            world.companion.observe(evidence(digest(), images), world.now);
+        }
+        world.pass(60);
+        assert_eq!(world.woken.len(), 3, "{has_scanner}");
+    }
+    // One whose other image lacks a report waits on.
+    let mut world = world(Kind::TrivyOperator);
+    world.mood = Mood::Silent;
+    world.run_kind(WorkloadKind::ReplicaSet, "shop", "web", &[signed, WEB]);
+    world.pass(60);
+    world.companion.observe(evidence(digest(), &[signed]), world.now);
+    world.pass(60);
+    assert!(world.woken.is_empty(), "{:?}", world.woken);
 }
 
 #[test]

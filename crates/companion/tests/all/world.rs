@@ -108,11 +108,16 @@ pub(crate) fn cron_job() -> Value {
     json!({"spec": {"suspend": true, "jobTemplate": {"spec": {"template": {"spec": pod}}}}})
 }
 
+/// The evidence of a digest, and the images that have it.
+pub(crate) fn evidence(digest: String, images: &[&str]) -> Observation {
+    Observation::Evidence { digest, images: images.iter().map(|image| (*image).to_owned()).collect() }
+}
+
 impl World {
     pub(crate) fn new(kind: Kind, settings: CompanionSettings) -> Self {
         let (scanner, now) = (scanner(kind), Timestamp(1_000_000));
         Self {
-            companion: Companion::new(settings.clone(), scanner.clone(), now),
+            companion: Companion::new(settings.clone(), Some(scanner.clone()), now),
             scanner,
             settings,
             now,
@@ -166,7 +171,7 @@ impl World {
         let id = self.id(image);
         self.reports.remove(&id);
         match (self.scanner.makes_evidence(), self.copies) {
-            (true, true) => self.heard.push(Observation::Evidence(digest_of(&id))),
+            (true, true) => self.heard.push(evidence(digest_of(&id), &[])),
             // No watch sees what goes from a registry.
             (true, false) => {}
             (false, _) => self.heard.push(Observation::Report(id, 1)),
@@ -175,7 +180,7 @@ impl World {
 
     /// The companion is killed, and another begins, which sees all that is there.
     pub(crate) fn restart(&mut self) {
-        self.companion = Companion::new(self.settings.clone(), self.scanner.clone(), self.now);
+        self.companion = Companion::new(self.settings.clone(), Some(self.scanner.clone()), self.now);
         self.heard.clear();
         for (uid, workload) in &self.workloads {
             self.heard.push(Observation::Workload { uid: uid.clone(), workload: Some(workload.clone()) });
@@ -292,7 +297,7 @@ impl World {
     fn copy(&mut self, digest: String) {
         if let Some(id) = self.beside.remove(&digest) {
             self.reports.insert(id, self.now);
-            self.heard.push(Observation::Evidence(digest));
+            self.heard.push(evidence(digest, &[]));
         }
     }
 

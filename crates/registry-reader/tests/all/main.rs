@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on must fail")]
 
 mod answers;
+mod api;
 mod logins;
 mod redirects;
 mod referrers;
