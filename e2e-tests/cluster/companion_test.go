@@ -46,11 +46,18 @@ func companion(t *testing.T, source string, scanning harness.Scanning, wanted ha
 	}
 	scanner, err := scanners[source](scanning)
 	must(t, err)
+	t.Cleanup(scanner.Close)
+	deployCompanion(t, harness.Deployment{Source: source, Companion: &wanted, Workers: 2})
+	return scanner
+}
+
+// deployCompanion deploys the companion beside the policy. After the test, it isn't there.
+func deployCompanion(t *testing.T, wanted harness.Deployment) {
+	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the companion's last words:\n%s", cluster.CompanionLogs(30))
 		}
-		scanner.Close()
 		must(t, cluster.RemoveCompanion())
 		deployed = nil
 	})
@@ -65,8 +72,7 @@ func companion(t *testing.T, source string, scanning harness.Scanning, wanted ha
 		}
 		return nil
 	})
-	deploy(t, harness.Deployment{Source: source, Companion: &wanted, Workers: 2})
-	return scanner
+	deploy(t, wanted)
 }
 
 // scansOf are those of an image: of a tag with SBOMscanner, otherwise of a platform's digest.
@@ -228,6 +234,58 @@ func TestTheCompanionTakesItsJobsAway(t *testing.T) {
 	succeeds(t, cluster.Kubectl("get", "imageevidences", evidence))
 	if scans := scansOf("attestation", scanner.Scans(), image); len(scans) != 2 {
 		t.Errorf("it was scanned %d times: %v", len(scans), scans)
+	}
+}
+
+// Attestations in layers, which no policy can read beside an image, are in the cluster before its Pods are: also those that come
+// after the Deployment, and those of an image whose registry has failed since.
+func TestTheCompanionBringsEvidence(t *testing.T) {
+	const provenance = "https://slsa.dev/provenance/v1"
+	public, err := cluster.PublicKey()
+	must(t, err)
+	builds := map[string]any{"name": "builds", "cosign": map[string]any{"key": map[string]any{"data": public}}}
+	settings := map[string]any{
+		"preScanPolicies": map[string]any{"defaultPolicy": "accept"},
+		"evidence":        map[string]any{"fromCluster": true},
+		"imageVerification": []any{map[string]any{
+			"name": "built", "verifyPreScanAccepted": true, "attestors": []any{builds},
+			"attestations":  []any{map[string]any{"name": "slsa", "intoto": map[string]any{"type": provenance}}},
+			"verifications": []any{map[string]any{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.slsa, [attestors.builds]) > 0)", "message": "build it where the key is"}},
+		}},
+	}
+	deployCompanion(t, harness.Deployment{Source: "evidence", Settings: settings, Companion: &harness.Companion{}})
+	space := namespace(t)
+	attest := func(image harness.Image) {
+		must(t, cluster.Attest(cluster.Registry.Host+"/"+image.Repository+"@"+image.Digest, provenance, map[string]any{"buildDefinition": map[string]any{}}))
+	}
+	for _, when := range []string{"before", "after"} {
+		image := pushed(t, "companion/attested-"+when)
+		if when == "before" {
+			attest(image)
+		}
+		succeeds(t, apply(deployment(when, 1, image.Name), space))
+		since := time.Now()
+		if when == "after" {
+			time.Sleep(within)
+			if found := podsOf(t, space, when); found != 0 {
+				t.Fatalf("%d Pods without an attestation were made", found)
+			}
+			attest(image)
+			since = time.Now()
+		}
+		took := waitPods(t, space, when, 1, since, 2*time.Minute)
+		t.Logf("attested %s the Deployment: a Pod after %v", when, took.Round(100*time.Millisecond))
+		if when == "before" && took > within {
+			t.Errorf("its Pod came after %v", took)
+		}
+	}
+	// Another's attestation doesn't count, wherever it is.
+	other := pushed(t, "companion/attested-other")
+	must(t, cluster.Attest(cluster.Registry.Host+"/"+other.Repository+"@"+other.Digest, "https://example.com/other", map[string]any{}))
+	succeeds(t, apply(deployment("other", 1, other.Name), space))
+	time.Sleep(within)
+	if found := podsOf(t, space, "other"); found != 0 {
+		t.Errorf("%d Pods with an attestation of another type were made", found)
 	}
 }
 

@@ -189,6 +189,8 @@ struct Digest {
     /// When it was fetched last.
     fetched: Option<Timestamp>,
     failures: u32,
+    /// How often in a row nothing was found.
+    found_nothing: u32,
     is_fetching: bool,
     is_writing: bool,
     object: Option<KnownObject>,
@@ -352,11 +354,17 @@ impl Evidence {
         known.is_fetching = false;
         known.fetched = Some(now);
         if failures.is_empty() {
-            let refresh = self.settings.refresh.0;
+            let most = self.settings.refresh;
             known.failures = 0;
+            known.found_nothing = if pieces.is_empty() { known.found_nothing.saturating_add(1) } else { 0 };
+            let pause = match known.found_nothing {
+                0 => most.0.saturating_add(spread(digest, most.0 / 5)),
+                // A signature may be on its way.
+                times => wait(Retry { first: RETRY.first, most }, times, digest),
+            };
             // What was added meanwhile may not be in the answer.
             if known.due == NEVER {
-                known.due = after(now, refresh.saturating_add(spread(digest, refresh / 5)));
+                known.due = after(now, pause);
             }
         } else {
             known.fail(digest, now);
@@ -457,6 +465,7 @@ impl Digest {
             due: now,
             fetched: None,
             failures: 0,
+            found_nothing: 0,
             is_fetching: false,
             is_writing: false,
             object: None,

@@ -43,7 +43,7 @@ type Cluster struct {
 	network           *network
 	scanner           *APIServer
 	modulePushed      bool
-	scanKey           *ecdsa.PrivateKey
+	signingKey        *ecdsa.PrivateKey
 	// kubewarden is the version of Kubewarden that is installed.
 	kubewarden *version.Version
 }

@@ -23,7 +23,7 @@ import (
 type Deployment struct {
 	// Components beside the source of reports, like `monitor`.
 	Components []string
-	// Source is the component of the scanner: `sbomscanner` where it is empty. `attestation` is what Jobs attest.
+	// Source is the component of the scanner: `sbomscanner` where it is empty. `attestation` is what Jobs attest, and `evidence` none at all.
 	Source string
 	// Replicas of the policy server: one where it is zero.
 	Replicas int
@@ -101,10 +101,13 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	if source == "" {
 		source = "sbomscanner"
 	}
-	// What Jobs attest is a source without a component, whose objects are those of `evidence`.
 	component, companions := "sources/"+source, []string{"companion-" + source}
+	// What Jobs attest is a source without a component, whose objects are those of `evidence`.
+	if source == "attestation" || source == "evidence" {
+		component, companions = "evidence", []string{"companion-evidence"}
+	}
 	if source == "attestation" {
-		component, companions = "evidence", []string{"companion-evidence", "companion-scan-job"}
+		companions = append(companions, "companion-scan-job")
 		reports, err := c.attestedReports()
 		if err != nil {
 			return "", err

@@ -1,23 +1,9 @@
 package harness
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/static"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,29 +65,15 @@ spec:
 // ScanJobsPlayed plays the containers of Jobs, which scan an image and attest what they found. Their Pods then end, as a node says it.
 type ScanJobsPlayed struct {
 	*playedScanner
-	key *ecdsa.PrivateKey
-}
-
-// reportKey signs the reports of Jobs that are played: the same in every deployment of this cluster.
-func (c *Cluster) reportKey() (key *ecdsa.PrivateKey, err error) {
-	if c.scanKey == nil {
-		c.scanKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	}
-	return c.scanKey, err
 }
 
 // attestedReports are the settings `reports` of a policy that reads what these Jobs attest.
 func (c *Cluster) attestedReports() (map[string]any, error) {
-	key, err := c.reportKey()
+	public, err := c.PublicKey()
 	if err != nil {
 		return nil, err
 	}
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		return nil, err
-	}
-	written := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
-	attestor := map[string]any{"name": "scans", "cosign": map[string]any{"key": map[string]any{"data": written}}}
+	attestor := map[string]any{"name": "scans", "cosign": map[string]any{"key": map[string]any{"data": public}}}
 	source := map[string]any{"attestation": map[string]any{"predicateType": vulnerabilities, "attestors": []any{attestor}}}
 	return map[string]any{"sources": []any{source}, "platforms": []string{"linux/amd64"}, "scanOnDemand": true}, nil
 }
@@ -114,15 +86,11 @@ func (c *Cluster) PlayScanJobs(scanning Scanning) (*ScanJobsPlayed, error) {
 	if err := c.ApplyScanTemplate(); err != nil {
 		return nil, err
 	}
-	key, err := c.reportKey()
-	if err != nil {
-		return nil, err
-	}
 	played, err := c.playScanner(scanning)
 	if err != nil {
 		return nil, err
 	}
-	player := &ScanJobsPlayed{played, key}
+	player := &ScanJobsPlayed{played}
 	return player, played.watch(jobs, ScanJobsNamespace, player.scanJob)
 }
 
@@ -136,7 +104,7 @@ func (p *ScanJobsPlayed) scanJob(job *unstructured.Unstructured) error {
 		phase := corev1.PodSucceeded
 		if scanning.Fails {
 			phase = corev1.PodFailed
-		} else if err := p.attest(image, scanning.Findings); err != nil {
+		} else if err := p.cluster.Attest(image, vulnerabilities, predicate(image, scanning.Findings, time.Now())); err != nil {
 			return err
 		}
 		return p.cluster.Eventually(20*time.Second, func() error { return p.end(job.GetName(), phase) })
@@ -160,36 +128,6 @@ func (p *ScanJobsPlayed) end(job string, phase corev1.PodPhase) error {
 	pod.Status.Phase = phase
 	_, err = pods.UpdateStatus(p.ctx, &pod, metav1.UpdateOptions{})
 	return err
-}
-
-// attest puts a signed report beside an image, `host/repository@digest`, as `cosign attest --type vuln` does with a key and no log.
-func (p *ScanJobsPlayed) attest(image string, findings Findings) error {
-	repository, digest, _ := strings.Cut(strings.TrimPrefix(image, p.cluster.Registry.Host+"/"), "@")
-	const payloadType = "application/vnd.in-toto+json"
-	payload := text(map[string]any{
-		"_type": "https://in-toto.io/Statement/v0.1", "predicateType": vulnerabilities,
-		"subject":   []any{map[string]any{"name": repository, "digest": map[string]any{"sha256": strings.TrimPrefix(digest, "sha256:")}}},
-		"predicate": predicate(image, findings, time.Now()),
-	})
-	hash := sha256.Sum256(fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload))
-	signature, err := ecdsa.SignASN1(rand.Reader, p.key, hash[:])
-	if err != nil {
-		return err
-	}
-	envelope := text(map[string]any{
-		"payloadType": payloadType, "payload": base64.StdEncoding.EncodeToString([]byte(payload)),
-		"signatures": []any{map[string]any{"keyid": "", "sig": base64.StdEncoding.EncodeToString(signature)}},
-	})
-	reference, err := name.ParseReference(p.cluster.Registry.Modules + "/" + repository + ":" + strings.Replace(digest, ":", "-", 1) + ".att")
-	if err != nil {
-		return err
-	}
-	layer := static.NewLayer([]byte(envelope), "application/vnd.dsse.envelope.v1+json")
-	artifact, err := mutate.AppendLayers(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), layer)
-	if err != nil {
-		return err
-	}
-	return remote.Write(reference, artifact)
 }
 
 // predicate is what `trivy image --format cosign-vuln` writes of an image.

@@ -267,6 +267,29 @@ fn what_is_used_is_copied_at_first_sight() {
 }
 
 #[test]
+fn an_image_without_evidence_is_looked_at_again_soon() {
+    let mut world = World::new(None);
+    world.run(WEB);
+    world.pass(HOUR);
+    let fetches = |world: &World| world.log.iter().filter(|(_, done)| done == "fetch").count();
+    // At once, and after 1, 3, 7, 15 and 31 minutes, with up to a fifth more.
+    assert_eq!(fetches(&world), 6, "{:?}", world.log);
+    world.sign(WEB, "a");
+    world.pass(HOUR / 2);
+    assert!(world.object(WEB).is_some());
+    // From now on as often as the settings say; and one that stays without isn't asked for more often than that.
+    world.take_log();
+    world.pass(5 * HOUR);
+    assert_eq!(fetches(&world), 0);
+    let mut world = World::new(None);
+    world.run(WEB);
+    world.pass(48 * HOUR);
+    world.take_log();
+    world.pass(24 * HOUR);
+    assert!((3..=4).contains(&fetches(&world)), "{:?}", world.log);
+}
+
+#[test]
 fn an_object_is_as_its_registry_is() {
     type Change = fn(&mut World);
     let cases: [(&str, Change, &[&str]); 8] = [
@@ -404,10 +427,11 @@ fn a_registry_is_asked_again_when_it_says() {
     world.failure = Some(FetchFailure::Registry { host: "ghcr.io".to_owned(), until: Some(until) });
     world.run("ghcr.io/team/api:1");
     world.run("quay.io/team/api:1");
+    world.sign("quay.io/team/api:1", "b");
     world.pass(30);
     world.failure = None;
     // That of the other registry goes on.
-    assert_eq!(world.take_log(), ["resolve", "resolve", "resolve", "fetch"]);
+    assert_eq!(world.take_log(), ["resolve", "resolve", "resolve", "fetch", "create"]);
     world.pass(1_900);
     assert_eq!(world.take_log(), [""; 0]);
     world.pass(HOUR);
@@ -466,9 +490,10 @@ fn github_is_asked_again_when_it_says() {
     // The object keeps what GitHub may still have.
     assert_eq!(world.object(WEB).cloned(), object);
     world.run("ghcr.io/team/api:1");
+    world.sign("ghcr.io/team/api:1", "b");
     world.run(&format!("ghcr.io/team/web@{}", digest_of("other")));
     world.pass(1_900);
-    assert_eq!(world.take_log(), ["resolve", "fetch"]);
+    assert_eq!(world.take_log(), ["resolve", "fetch", "create"]);
     world.failure = None;
     world.pass(HOUR);
     let log = world.take_log();
