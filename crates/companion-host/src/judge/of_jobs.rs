@@ -109,7 +109,7 @@ impl Played {
                 return;
             }
             for action in actions {
-                let observation = carry_out(action, &self.client, &self.registries, &mirrors).await;
+                let observation = carry_out(action, &self.client, &self.registries, &mirrors, None).await;
                 evidence.observe(observation, NOW);
             }
         }
