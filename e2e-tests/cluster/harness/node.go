@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path"
@@ -419,6 +420,9 @@ func (n *node) files(ctx context.Context, namespace string, volume corev1.Volume
 		all, items = secret.Data, volume.Secret.Items
 	case volume.ConfigMap != nil:
 		configMap, err := n.client.CoreV1().ConfigMaps(namespace).Get(ctx, volume.ConfigMap.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) && volume.ConfigMap.Optional != nil && *volume.ConfigMap.Optional {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -426,6 +430,18 @@ func (n *node) files(ctx context.Context, namespace string, volume corev1.Volume
 			all[key] = []byte(text)
 		}
 		items = volume.ConfigMap.Items
+	case volume.Projected != nil:
+		for _, source := range volume.Projected.Sources {
+			if source.ConfigMap == nil {
+				continue
+			}
+			one := corev1.ConfigMapVolumeSource{LocalObjectReference: source.ConfigMap.LocalObjectReference, Items: source.ConfigMap.Items, Optional: source.ConfigMap.Optional}
+			files, err := n.files(ctx, namespace, corev1.Volume{Name: volume.Name, VolumeSource: corev1.VolumeSource{ConfigMap: &one}})
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(all, files)
+		}
 	}
 	if items == nil {
 		return all, nil

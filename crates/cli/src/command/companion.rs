@@ -17,8 +17,9 @@ const GITHUB_TOKEN: &str = "GITHUB_TOKEN";
 
 const AFTER_HELP: &str = "\
 It runs in the cluster, beside the policy: docs/companion.md says how it is deployed. It watches workloads, asks the policy's engine
-which of their images have no scan report, and has trivy-operator or SBOMscanner make it. It decides nothing, and nothing that it
-writes is believed: without it, Pods of images that nobody scanned wait.
+which of their images have no scan report, and has trivy-operator, SBOMscanner or Jobs of a template make it. It copies signatures and
+attestations into the cluster, if its settings say so. It decides nothing, and nothing that it writes is believed: without it, Pods of
+images that nobody scanned wait.
 
 Of several, one works; the others wait until it is gone.
 

@@ -379,16 +379,17 @@ impl Init {
         }
     }
 
-    /// Whether the companion is applied too, if it can ask this scanner.
+    /// Whether the companion is applied too, if it can ask this scanner, or copies evidence.
     fn has_companion<R: io::BufRead, W: Write>(
         &self,
         scanner: Scanner,
         questions: &mut Asked<'_, R, W>,
     ) -> Result<bool, InitError> {
         let is_given = self.with.contains(&With::Companion);
-        if is_given && scanner.companion().is_none() {
+        if is_given && scanner.companion().is_none() && !self.with.contains(&With::Evidence) {
             return Err(InitError::Unfit(format!(
-                "the companion asks `sbomscanner` or `trivy-operator` for scans, and can't ask `{}`: leave `--with companion` out",
+                "the companion asks `sbomscanner` or `trivy-operator` for scans, and can't ask `{}`: leave `--with companion` out, or \
+                 add `--with evidence`, which it copies without a scanner",
                 scanner.name()
             )));
         }
@@ -397,7 +398,7 @@ impl Init {
                 let given = is_given.then_some(true);
                 chosen(given, questions, &questions::COMPANION, Some("no"), choices::yes_or_no)?
             }
-            None => false,
+            None => is_given,
         };
         match (has_companion, &self.companion_image) {
             (false, Some(_)) => Err(InitError::Unfit(

@@ -744,10 +744,15 @@ fn it_runs_as_what_releases_have() {
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
     assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
     assert_eq!(container["resources"]["limits"], json!({"memory": "200Mi"}));
-    let [settings] = rendered.of_kind("ConfigMap").collect::<Vec<_>>().try_into().unwrap();
-    assert_eq!(
-        settings["data"].as_object().unwrap().keys().collect::<Vec<_>>(),
-        ["evidence.yaml", "scan-job.yaml", "settings.yaml"]
-    );
-    assert_eq!(pod["volumes"][0]["configMap"]["name"], settings["metadata"]["name"]);
+    // Each component brings a file of settings, and all of them are in one folder.
+    let sources = pod["volumes"][0]["projected"]["sources"].as_array().unwrap();
+    let mounted: Vec<&Value> = sources.iter().map(|source| &source["configMap"]["name"]).collect();
+    let files: Vec<(&Value, Vec<&String>)> = rendered
+        .of_kind("ConfigMap")
+        .filter(|map| mounted.contains(&&map["metadata"]["name"]))
+        .map(|map| (&map["metadata"]["name"], map["data"].as_object().unwrap().keys().collect()))
+        .collect();
+    assert_eq!(files.len(), mounted.len(), "{files:?}");
+    let names: BTreeSet<&String> = files.iter().flat_map(|(_, names)| names.clone()).collect();
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["evidence.yaml", "scan-job.yaml", "settings.yaml"]);
 }

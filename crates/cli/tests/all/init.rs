@@ -371,9 +371,15 @@ fn the_companion_copies_evidence_for_a_policy_that_reads_it() {
     copy_all(&tests().join("world"), folder.path());
     let all = Chosen::all();
     let chosen = all.iter().find(|chosen| chosen.scanner == "trivy-operator").unwrap();
-    for (number, (with, copies)) in
-        [("companion,evidence", true), ("companion", false), ("evidence", false)].into_iter().enumerate()
-    {
+    let none = all.iter().find(|chosen| chosen.scanner == "none").unwrap();
+    let cases = [
+        (chosen, "companion,evidence", true),
+        (chosen, "companion", false),
+        (chosen, "evidence", false),
+        // Without a scanner, it copies evidence alone.
+        (none, "companion,evidence", true),
+    ];
+    for (number, (chosen, with, copies)) in cases.into_iter().enumerate() {
         let overlay = chosen.write_with(folder.path(), &format!("overlay-{number}"), &["--with", with]);
         let Some(rendered) = Rendered::of(&overlay) else { return };
         let settings = rendered.of_kind("ConfigMap").filter_map(|map| map["data"]["evidence.yaml"].as_str());
