@@ -4,7 +4,7 @@ use crate::clock::timestamp;
 use crate::github;
 use crate::log::{line, write as write_line};
 use image_admission_companion::evidence::{
-    EvidenceAction, EvidenceObservation, FetchFailure, IMAGE_EVIDENCE, NewPiece, name_of,
+    EvidenceAction, EvidenceObservation, FetchFailure, IMAGE_EVIDENCE, NewPiece, Place, name_of,
 };
 use image_admission_companion::log::LogLevel;
 use image_admission_image::ImageReference;
@@ -17,12 +17,14 @@ use kube::core::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// The longest that everything in one repository may take.
 const FETCH: Duration = Duration::from_secs(60);
 /// The longest that a write to the cluster may take.
 const WRITE: Duration = Duration::from_secs(20);
+/// How long after a write that failed it is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
 /// The most artifacts beside an image that are looked at.
 const MAX_ARTIFACTS: usize = 64;
 /// The longest media type that an object may have.
@@ -56,25 +58,26 @@ pub async fn carry_out(
             let result = result.map_err(|failure| failed(&image, failure));
             EvidenceObservation::Resolved { image, result }
         }
-        EvidenceAction::Fetch { digest, images, github } => {
-            let (mut found, mut failures) = (Vec::new(), Vec::new());
-            for image in images {
-                let fetched = match place_of(&image, mirrors) {
-                    Ok(place) => in_time(pieces_beside(&place, &digest, registries)).await,
-                    Err(failure) => Err(failure),
+        EvidenceAction::Fetch { digest, places } => {
+            let (mut found, mut answers) = (Vec::new(), Vec::new());
+            for place in places {
+                let fetched = match &place {
+                    Place::Image(image) => match place_of(image, mirrors) {
+                        Ok(at) => in_time(pieces_beside(&at, &digest, registries)).await,
+                        Err(failure) => Err(failure),
+                    }
+                    .map_err(|failure| failed(image, failure)),
+                    Place::Github(repository) => {
+                        let pieces =
+                            async { Ok(vec![github::pieces_in(repository, &digest, registries, token).await?]) };
+                        in_time(pieces).await.map_err(|failure| github::failed(repository, &digest, &failure))
+                    }
                 };
-                match fetched {
-                    Ok(pieces) => found.push(pieces),
-                    Err(failure) => failures.push(failed(&image, failure)),
-                }
+                let gave = fetched.as_ref().map(|lists| lists.iter().any(|pieces| !pieces.is_empty()));
+                answers.push((place, gave.map_err(FetchFailure::clone)));
+                found.extend(fetched.unwrap_or_default());
             }
-            for repository in github {
-                match in_time(github::pieces_in(&repository, &digest, registries, token)).await {
-                    Ok(pieces) => found.push(pieces),
-                    Err(failure) => failures.push(github::failed(&repository, &digest, &failure)),
-                }
-            }
-            EvidenceObservation::Fetched { digest, pieces: choose(found), failures }
+            EvidenceObservation::Fetched { digest, pieces: choose(found), answers }
         }
         EvidenceAction::Write { digest, replaces, object } => {
             let is_done = is_done("write", &digest, write(client, &digest, replaces, object)).await;
@@ -88,8 +91,8 @@ pub async fn carry_out(
 }
 
 async fn in_time(
-    fetching: impl Future<Output = Result<Vec<NewPiece>, ReadFailure>>,
-) -> Result<Vec<NewPiece>, ReadFailure> {
+    fetching: impl Future<Output = Result<Vec<Vec<NewPiece>>, ReadFailure>>,
+) -> Result<Vec<Vec<NewPiece>>, ReadFailure> {
     timeout(FETCH, fetching).await.unwrap_or(Err(ReadFailure::Outage(Outage::Timeout)))
 }
 
@@ -104,22 +107,37 @@ fn place_of(image: &str, mirrors: &Mirrors) -> Result<ImageReference, ReadFailur
     }
 }
 
-/// What beside an image is evidence of this digest, the newest first.
+/// What beside an image is evidence of this digest, the newest first: in what refers to it, and at cosign's tags. Neither takes all the
+/// room of the other.
 async fn pieces_beside(
     image: &ImageReference,
     digest: &str,
     registries: &RegistryReader,
-) -> Result<Vec<NewPiece>, ReadFailure> {
+) -> Result<Vec<Vec<NewPiece>>, ReadFailure> {
     let listed = registries.referrers(image, digest).await?.entries;
     let listed = listed.into_iter().rev().filter(|entry| may_hold_evidence(entry.artifact_type.as_deref()));
-    let tagged = registries.old_tags(image, digest).await?.into_iter().map(|(_, artifact)| artifact);
-    let artifacts = listed.map(|entry| entry.digest).chain(tagged);
+    let listed: Vec<String> = listed.map(|entry| entry.digest).collect();
+    let tagged = registries.old_tags(image, digest).await?.into_iter().map(|(_, artifact)| artifact).collect();
+    let mut lists = Vec::new();
+    for artifacts in [listed, tagged] {
+        lists.push(pieces_of(image, &artifacts, digest, registries).await?);
+    }
+    Ok(lists)
+}
+
+/// What in some artifacts is evidence of this digest.
+async fn pieces_of(
+    image: &ImageReference,
+    artifacts: &[String],
+    digest: &str,
+    registries: &RegistryReader,
+) -> Result<Vec<NewPiece>, ReadFailure> {
     let mut pieces = Vec::new();
-    for artifact in artifacts.take(MAX_ARTIFACTS) {
+    for artifact in artifacts.iter().take(MAX_ARTIFACTS) {
         if is_full(&pieces) {
             break;
         }
-        match pieces_in(image, &artifact, digest, registries).await {
+        match pieces_in(image, artifact, digest, registries).await {
             Ok(found) => pieces.extend(found),
             // Whoever may push can put there what can't be read.
             Err(ReadFailure::NotFound | ReadFailure::Invalid(_)) => {}
@@ -223,7 +241,16 @@ async fn write(client: &Client, digest: &str, replaces: Option<String>, object: 
         delete(client, digest, uid).await?;
     }
     let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
-    objects(client).create(&PostParams::default(), &object).await.map(|_| ())
+    // The one in its place is gone: what failed once is tried again while the pieces are at hand.
+    let create = || async { objects(client).create(&PostParams::default(), &object).await };
+    match create().await {
+        Err(kube::Error::Api(status)) if status.code < 500 => Err(kube::Error::Api(status)),
+        Err(_) => {
+            sleep(AGAIN).await;
+            create().await.map(|_| ())
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 async fn delete(client: &Client, digest: &str, uid: String) -> Result<(), kube::Error> {

@@ -29,9 +29,9 @@ pub const IMAGE_EVIDENCE: Kind =
 /// The annotation with the hash of the pieces: objects are watched without them.
 const HASH: &str = "image-admission.kubewarden.io/evidence-hash";
 /// How many images are looked up or fetched at once.
-const AT_ONCE: usize = 4;
-/// From how many repositories of registries, and of GitHub, the evidence of one digest is fetched, and how many may hold it up.
-const MAX_REPOSITORIES: usize = 4;
+const AT_ONCE: usize = 8;
+/// In how many places the evidence of one digest is looked for at once.
+const PLACES_AT_ONCE: usize = 4;
 /// How long after its last look-up a tag is looked up again.
 const TAG: i64 = 3_600;
 /// The waits after a fetch or a write that failed.
@@ -48,6 +48,15 @@ pub struct NewPiece {
     pub media_type: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+/// Where evidence of a digest may be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Beside an image, `host/repository@digest`.
+    Image(String),
+    /// At GitHub.
+    Github(GithubRepository),
 }
 
 /// Why something couldn't be fetched.
@@ -94,10 +103,10 @@ pub enum EvidenceObservation {
     Fetched {
         /// The digest.
         digest: String,
-        /// What was found, by all that answered.
+        /// What was found, in all places that answered.
         pieces: Vec<NewPiece>,
-        /// Why others didn't.
-        failures: Vec<FetchFailure>,
+        /// Of each place, whether something was found there, or why it gives nothing.
+        answers: Vec<(Place, Result<bool, FetchFailure>)>,
     },
     /// What came of [`EvidenceAction::Write`] and [`EvidenceAction::Delete`].
     Written {
@@ -121,14 +130,12 @@ pub enum EvidenceObservation {
 pub enum EvidenceAction {
     /// Ask a registry for the digest of a tag.
     Resolve(String),
-    /// Ask registries, and GitHub, for the evidence of a digest.
+    /// Ask for the evidence of a digest.
     Fetch {
         /// The digest.
         digest: String,
-        /// The image in each repository: `host/repository@digest`.
-        images: Vec<String>,
-        /// The repositories of GitHub that may have attestations of it.
-        github: Vec<GithubRepository>,
+        /// Where.
+        places: Vec<Place>,
     },
     /// Create an object, after this one in its place is deleted.
     Write {
@@ -173,6 +180,8 @@ struct Tag {
     due: Timestamp,
     failures: u32,
     is_asked: bool,
+    /// Whether its registry didn't answer when it was asked last.
+    is_unreachable: bool,
 }
 
 /// A digest that is used, or that has an object.
@@ -180,22 +189,38 @@ struct Tag {
 struct Digest {
     /// Where it is used: `host/repository@digest`.
     images: BTreeSet<String>,
-    /// Which repositories of GitHub may have attestations of these images.
-    github: Vec<GithubRepository>,
+    /// Where its evidence may be, and what is known of it there.
+    places: BTreeMap<Place, Known>,
     /// Since when it isn't.
     unused: Option<Timestamp>,
     /// When it is fetched next.
     due: Timestamp,
-    /// When it was fetched last.
+    /// When it was fetched last, and when that began.
     fetched: Option<Timestamp>,
+    began: Option<Timestamp>,
     failures: u32,
-    /// How often in a row nothing was found.
-    found_nothing: u32,
+    /// How often in a row it was left open whether there is more: nothing was found, or not everywhere was looked.
+    open: u32,
+    /// Whether something was just put beside it.
+    is_added: bool,
     is_fetching: bool,
     is_writing: bool,
+    /// Whether what was fetched is being written: as long as it is in memory, it counts among what is fetched.
+    is_held: bool,
     object: Option<KnownObject>,
     /// The identity of the object that was deleted last, and hasn't been seen to go.
     deleted: Option<String>,
+}
+
+/// What is known of a place.
+#[derive(Debug, Default)]
+struct Known {
+    /// Whether it had evidence when it last answered.
+    gave: Option<bool>,
+    /// Whether it failed since.
+    is_failing: bool,
+    /// When it was asked last.
+    asked: Option<Timestamp>,
 }
 
 impl Evidence {
@@ -221,12 +246,15 @@ impl Evidence {
         match observation {
             EvidenceObservation::Used(images) => self.set_used(images, now),
             EvidenceObservation::Resolved { image, result } => self.resolved(&image, result, now),
-            EvidenceObservation::Fetched { digest, pieces, failures } => {
-                self.fetched(&digest, &pieces, &failures, now);
+            EvidenceObservation::Fetched { digest, pieces, answers } => {
+                self.fetched(&digest, &pieces, answers, now);
             }
             EvidenceObservation::Written { digest, is_done } => {
                 if let Some(known) = self.digests.get_mut(&digest) {
                     known.is_writing = false;
+                    if std::mem::take(&mut known.is_held) {
+                        self.under_way = self.under_way.saturating_sub(1);
+                    }
                     if !is_done {
                         known.deleted = None;
                         known.fail(&digest, now);
@@ -248,6 +276,7 @@ impl Evidence {
             EvidenceObservation::Added(digest) => {
                 if let Some(known) = self.digests.get_mut(&digest) {
                     known.due = now;
+                    known.is_added = true;
                 }
             }
             EvidenceObservation::Objects(uids) => {
@@ -273,8 +302,10 @@ impl Evidence {
     /// What is to be done now. Call it after observations, and each second.
     pub fn due(&mut self, now: Timestamp) -> Vec<EvidenceAction> {
         self.delete_unused(now);
+        // Somebody may wait for what was never fetched, or has just been added.
+        self.fetch(true, now);
         self.resolve(now);
-        self.fetch(now);
+        self.fetch(false, now);
         self.digests.retain(|_, known| !known.images.is_empty() || known.object.is_some() || known.is_busy());
         std::mem::take(&mut self.actions)
     }
@@ -285,7 +316,7 @@ impl Evidence {
         self.by_digest = by_digest;
         self.tags.retain(|image, _| tagged.contains(image));
         for image in tagged {
-            let new = || Tag { digest: None, due: now, failures: 0, is_asked: false };
+            let new = || Tag { digest: None, due: now, failures: 0, is_asked: false, is_unreachable: false };
             self.tags.entry(image).or_insert_with(new);
         }
         let github = self.settings.github.as_ref().map(GithubAttestations::host);
@@ -323,8 +354,10 @@ impl Evidence {
     fn resolved(&mut self, image: &str, result: Result<String, FetchFailure>, now: Timestamp) {
         self.under_way = self.under_way.saturating_sub(1);
         self.answered(host(image), result.as_ref().err(), now);
+        let is_unreachable = matches!(result, Err(FetchFailure::Registry { .. }));
         let Some(tag) = self.tags.get_mut(image) else { return };
         tag.is_asked = false;
+        tag.is_unreachable = is_unreachable;
         match result {
             Ok(digest) => {
                 tag.failures = 0;
@@ -339,56 +372,72 @@ impl Evidence {
         }
     }
 
-    fn fetched(&mut self, digest: &str, pieces: &[NewPiece], failures: &[FetchFailure], now: Timestamp) {
-        self.under_way = self.under_way.saturating_sub(1);
-        for failure in failures {
-            if let FetchFailure::Registry { host, .. } = failure {
-                self.answered(host, Some(failure), now);
-            }
+    fn fetched(
+        &mut self,
+        digest: &str,
+        pieces: &[NewPiece],
+        answers: Vec<(Place, Result<bool, FetchFailure>)>,
+        now: Timestamp,
+    ) {
+        for (place, answer) in &answers {
+            self.answered(place.host(), answer.as_ref().err(), now);
         }
-        let hosts = self.digests.get(digest).filter(|_| failures.is_empty()).map(Digest::hosts);
-        for host in hosts.into_iter().flatten() {
-            self.answered(&host, None, now);
-        }
-        let Some(known) = self.digests.get_mut(digest) else { return };
+        let Some(known) = self.digests.get_mut(digest) else {
+            self.under_way = self.under_way.saturating_sub(1);
+            return;
+        };
         known.is_fetching = false;
         known.fetched = Some(now);
-        if failures.is_empty() {
+        for (place, answer) in answers {
+            if let Some(place) = known.places.get_mut(&place) {
+                place.is_failing = answer.is_err();
+                place.gave = answer.ok().or(place.gave);
+            }
+        }
+        if known.is_whole(pieces) {
             let most = self.settings.refresh;
             known.failures = 0;
-            known.found_nothing = if pieces.is_empty() { known.found_nothing.saturating_add(1) } else { 0 };
-            let pause = match known.found_nothing {
+            // A signature may be on its way, or where nobody has looked yet.
+            let is_open = pieces.is_empty() || known.places.values().any(|place| place.asked.is_none());
+            known.open = if is_open { known.open.saturating_add(1) } else { 0 };
+            let pause = match known.open {
                 0 => most.0.saturating_add(spread(digest, most.0 / 5)),
-                // A signature may be on its way.
                 times => wait(Retry { first: RETRY.first, most }, times, digest),
             };
             // What was added meanwhile may not be in the answer.
-            if known.due == NEVER {
-                known.due = after(now, pause);
-            }
+            known.due = if known.due == NEVER { after(now, pause) } else { known.due };
         } else {
             known.fail(digest, now);
         }
-        let Some(action) = known.write(digest, pieces, failures.is_empty(), self.renewed_after, now) else { return };
+        let Some(action) = known.write(digest, pieces, self.renewed_after, now) else {
+            self.under_way = self.under_way.saturating_sub(1);
+            return;
+        };
         if let EvidenceAction::Write { replaces: Some(uid), .. } | EvidenceAction::Delete { uid, .. } = &action {
             known.deleted = Some(uid.clone());
         }
-        known.is_writing = true;
+        (known.is_writing, known.is_held) = (true, true);
         self.actions.push(action);
     }
 
-    /// Notes whether a registry answers.
+    /// Notes whether a host answers.
     fn answered(&mut self, host: &str, failure: Option<&FetchFailure>, now: Timestamp) {
+        let registry = self.registry(host);
+        registry.end();
         match failure {
-            Some(FetchFailure::Registry { until, .. }) => self.registry(host).fail(host, *until, now),
+            Some(FetchFailure::Registry { until, .. }) => registry.fail(host, *until, now),
             Some(FetchFailure::Image) | None => {
-                self.registry(host).succeed();
+                registry.succeed();
             }
         }
     }
 
     fn delete_unused(&mut self, now: Timestamp) {
         let forget = self.settings.forget.0;
+        // A tag whose registry is down may be that of any digest.
+        if self.tags.values().any(|tag| tag.digest.is_none() && tag.is_unreachable) {
+            return;
+        }
         for (digest, known) in &mut self.digests {
             let is_forgotten = known.unused.is_some_and(|since| after(since, forget) <= now);
             let Some(object) = known.object.as_ref().filter(|object| is_forgotten && object.is_ours) else { continue };
@@ -411,9 +460,11 @@ impl Evidence {
             if self.under_way >= AT_ONCE {
                 return;
             }
-            if !self.registry(host(&image)).may_ask(now) {
+            let registry = self.registry(host(&image));
+            if !registry.is_open(true, now) {
                 continue;
             }
+            registry.begin(now);
             if let Some(tag) = self.tags.get_mut(&image) {
                 tag.is_asked = true;
                 self.under_way += 1;
@@ -422,31 +473,32 @@ impl Evidence {
         }
     }
 
-    fn fetch(&mut self, now: Timestamp) {
+    /// Fetches what is due: what somebody may wait for, or what has time.
+    fn fetch(&mut self, is_hurried: bool, now: Timestamp) {
         let renewed_after = self.renewed_after;
         let due = self.digests.iter().filter(|(_, known)| known.is_to_be_fetched(renewed_after, now));
+        let due = due.filter(|(_, known)| known.is_hurried() == is_hurried);
         let mut due: Vec<(Timestamp, String)> = due.map(|(digest, known)| (known.due, digest.clone())).collect();
         due.sort();
         for (_, digest) in due {
             if self.under_way >= AT_ONCE {
                 return;
             }
-            let hosts = self.digests.get(&digest).map(Digest::hosts).unwrap_or_default();
-            // One that isn't open must not use up the others.
-            if !hosts.iter().all(|host| self.registry(host).is_open(false, now)) {
-                continue;
+            let mut places = self.digests.get(&digest).map(Digest::by_turns).unwrap_or_default();
+            places.retain(|place| self.registry(place.host()).is_open(!is_hurried, now));
+            places.truncate(PLACES_AT_ONCE);
+            let Some(known) = self.digests.get_mut(&digest).filter(|_| !places.is_empty()) else { continue };
+            for place in &places {
+                if let Some(place) = known.places.get_mut(place) {
+                    place.asked = Some(now);
+                }
             }
-            for host in &hosts {
-                self.registry(host).may_ask(now);
+            (known.is_fetching, known.is_added, known.due, known.began) = (true, false, NEVER, Some(now));
+            self.under_way += 1;
+            for place in &places {
+                self.registry(place.host()).begin(now);
             }
-            if let Some(known) = self.digests.get_mut(&digest) {
-                known.is_fetching = true;
-                known.due = NEVER;
-                self.under_way += 1;
-                let images = known.images.iter().take(MAX_REPOSITORIES).cloned().collect();
-                let github = known.github.iter().take(MAX_REPOSITORIES).cloned().collect();
-                self.actions.push(EvidenceAction::Fetch { digest, images, github });
-            }
+            self.actions.push(EvidenceAction::Fetch { digest, places });
         }
     }
 
@@ -460,14 +512,17 @@ impl Digest {
     fn new(now: Timestamp) -> Self {
         Self {
             images: BTreeSet::new(),
-            github: Vec::new(),
+            places: BTreeMap::new(),
             unused: Some(now),
             due: now,
             fetched: None,
             failures: 0,
-            found_nothing: 0,
+            open: 0,
+            began: None,
+            is_added: false,
             is_fetching: false,
             is_writing: false,
+            is_held: false,
             object: None,
             deleted: None,
         }
@@ -476,16 +531,41 @@ impl Digest {
     fn set_images(&mut self, images: BTreeSet<String>, github: Option<&GithubAttestations>, now: Timestamp) {
         self.unused = if images.is_empty() { self.unused.or(Some(now)) } else { None };
         if self.images != images {
-            self.github = github.map(|github| github.repositories_of(&images)).unwrap_or_default();
+            let github = github.map(|github| github.repositories_of(&images)).unwrap_or_default();
+            let places = images.iter().cloned().map(Place::Image).chain(github.into_iter().map(Place::Github));
+            let mut before = std::mem::take(&mut self.places);
+            self.places =
+                places.map(|place| before.remove_entry(&place).unwrap_or((place, Known::default()))).collect();
+            // Its evidence may be where nobody has looked yet.
+            if self.places.values().any(|place| place.asked.is_none()) {
+                self.fetch_soon(now);
+            }
             self.images = images;
         }
     }
 
-    /// Whom its evidence is fetched from.
-    fn hosts(&self) -> Vec<String> {
-        let images = self.images.iter().take(MAX_REPOSITORIES).map(|image| host(image));
-        let github = self.github.iter().take(MAX_REPOSITORIES).map(GithubRepository::host);
-        images.chain(github).map(str::to_owned).collect()
+    /// Where it is asked for next: first where evidence was found, then where nobody has looked yet, then elsewhere by turns. Whoever
+    /// names the digest in a repository of theirs takes no place of those that have something.
+    fn by_turns(&self) -> Vec<Place> {
+        let mut places: Vec<(bool, Option<Timestamp>, &Place)> =
+            self.places.iter().map(|(place, known)| (known.gave != Some(true), known.asked, place)).collect();
+        places.sort();
+        places.into_iter().map(|(_, _, place)| place.clone()).collect()
+    }
+
+    /// Whether somebody may wait for its evidence.
+    fn is_hurried(&self) -> bool {
+        self.is_added || self.fetched.is_none()
+    }
+
+    /// Whether what was just found is all that there is: no place that had something is missing, and if nothing was found, no place is.
+    /// One that never had anything, and fails, keeps nothing from being copied.
+    fn is_whole(&self, pieces: &[NewPiece]) -> bool {
+        self.places.values().all(|place| match place.gave {
+            Some(true) => !place.is_failing && place.asked == self.began,
+            Some(false) => !place.is_failing || !pieces.is_empty(),
+            None => !pieces.is_empty(),
+        })
     }
 
     fn is_busy(&self) -> bool {
@@ -507,7 +587,6 @@ impl Digest {
         &self,
         digest: &str,
         pieces: &[NewPiece],
-        is_everything: bool,
         renewed_after: Option<i64>,
         now: Timestamp,
     ) -> Option<EvidenceAction> {
@@ -518,7 +597,7 @@ impl Digest {
         let replaces = match &self.object {
             None => None,
             // What a registry doesn't say now, it may have said before.
-            Some(object) if !object.is_ours || !is_everything => return None,
+            Some(object) if !object.is_ours || !self.is_whole(pieces) => return None,
             Some(object) => {
                 let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
                 if is_same && !object.is_old(renewed_after, now) {
@@ -550,6 +629,16 @@ impl Digest {
         self.object.take_if(|object| object.uid == uid);
         if self.deleted.take_if(|deleted| deleted == uid).is_none() {
             self.fetch_soon(now);
+        }
+    }
+}
+
+impl Place {
+    /// Who is asked there.
+    fn host(&self) -> &str {
+        match self {
+            Self::Image(image) => host(image),
+            Self::Github(repository) => repository.host(),
         }
     }
 }

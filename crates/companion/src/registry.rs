@@ -67,10 +67,4 @@ impl Registry {
     pub(crate) fn is_busy(&self) -> bool {
         self.asked > 0
     }
-
-    /// Whether it may be asked now, which then counts as done.
-    pub(crate) fn may_ask(&mut self, now: Timestamp) -> bool {
-        let is_open = self.is_open(false, now);
-        is_open && self.budget.spend(now)
-    }
 }

@@ -1,7 +1,9 @@
 //! Attestations from a GitHub that is played.
 
 use crate::support::github_server::{Answer, GithubServer};
-use image_admission_companion::evidence::{Evidence, EvidenceAction, EvidenceObservation, FetchFailure, NewPiece};
+use image_admission_companion::evidence::{
+    Evidence, EvidenceAction, EvidenceObservation, FetchFailure, NewPiece, Place,
+};
 use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations};
 use image_admission_companion_host::ApiToken;
 use image_admission_companion_host::evidence::carry_out;
@@ -42,11 +44,12 @@ impl Played {
         let now = Timestamp(1_800_000_000);
         let used = BTreeSet::from([format!("ghcr.io/team/app@{DIGEST}")]);
         evidence.observe(EvidenceObservation::Used(used), now);
-        let Some(EvidenceAction::Fetch { digest, github, .. }) = evidence.due(now).pop() else {
+        let Some(EvidenceAction::Fetch { digest, mut places }) = evidence.due(now).pop() else {
             panic!("nothing is fetched");
         };
         // No registry is asked here.
-        let action = EvidenceAction::Fetch { digest, images: Vec::new(), github };
+        places.retain(|place| matches!(place, Place::Github(_)));
+        let action = EvidenceAction::Fetch { digest, places };
         Self { api, storage, storage_address, action, host }
     }
 
@@ -73,9 +76,9 @@ impl Played {
         let token = ApiToken::new("secret").unwrap();
         let action = self.action.clone();
         match carry_out(action, &client, &registries, &Mirrors::default(), Some(&token)).await {
-            EvidenceObservation::Fetched { digest, pieces, failures } => {
+            EvidenceObservation::Fetched { digest, pieces, answers } => {
                 assert_eq!(digest, DIGEST);
-                (pieces, failures)
+                (pieces, answers.into_iter().filter_map(|(_, answer)| answer.err()).collect())
             }
             other => panic!("{other:?}"),
         }

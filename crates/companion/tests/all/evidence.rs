@@ -1,9 +1,8 @@
 //! Evidence, in a cluster and with registries that are played.
 
 use image_admission_companion::evidence::{
-    Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece,
+    Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece, Place,
 };
-use image_admission_companion::github::GithubRepository;
 use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations};
 use image_admission_settings::Evidence as PolicyEvidence;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
@@ -30,6 +29,12 @@ struct World {
     pieces: BTreeMap<String, Vec<NewPiece>>,
     failure: Option<FetchFailure>,
     refuses_writes: bool,
+    /// When GitHub was asked.
+    asked_github: Vec<Timestamp>,
+    /// What images with this in their name answer.
+    failure_at: Option<(String, FetchFailure)>,
+    /// A host that takes a minute.
+    slow: Option<String>,
     /// By digest.
     objects: BTreeMap<String, Value>,
     created: u64,
@@ -69,6 +74,9 @@ impl World {
             pieces: BTreeMap::new(),
             failure: None,
             refuses_writes: false,
+            asked_github: Vec::new(),
+            failure_at: None,
+            slow: None,
             objects: BTreeMap::new(),
             created: 0,
             pending: Vec::new(),
@@ -154,7 +162,13 @@ impl World {
             self.evidence.observe(EvidenceObservation::Used(self.used.clone()), self.now);
             for action in self.evidence.due(self.now) {
                 self.log.push((self.now.0, name(&action)));
-                self.pending.push((Timestamp(self.now.0 + TAKES), Ends::Action(action)));
+                let is_github = |place: &Place| matches!(place, Place::Github(_));
+                if matches!(&action, EvidenceAction::Fetch { places, .. } if places.iter().any(is_github)) {
+                    self.asked_github.push(self.now);
+                }
+                let is_slow = |host: &String| format!("{action:?}").contains(host.as_str());
+                let takes = if self.slow.as_ref().is_some_and(is_slow) { 60 } else { TAKES };
+                self.pending.push((Timestamp(self.now.0 + takes), Ends::Action(action)));
             }
             self.check();
         }
@@ -172,7 +186,7 @@ impl World {
                 Ends::Seen(_) => {}
             }
         }
-        assert!(asked <= 4, "{asked} at once");
+        assert!(asked <= 8, "{asked} at once");
         assert_eq!(written.iter().collect::<BTreeSet<_>>().len(), written.len(), "{written:?}");
     }
 
@@ -182,11 +196,19 @@ impl World {
                 let result = self.failure_of(&image).map_or_else(|| Ok(digest_of(&image)), Err);
                 EvidenceObservation::Resolved { image, result }
             }
-            EvidenceAction::Fetch { digest, images, github } => {
-                let hosts = images.iter().map(String::as_str).chain(github.iter().map(GithubRepository::host));
-                let failures: Vec<FetchFailure> = hosts.filter_map(|host| self.failure_of(host)).collect();
-                let found = self.pieces.get(&digest).filter(|_| failures.is_empty());
-                EvidenceObservation::Fetched { pieces: found.cloned().unwrap_or_default(), digest, failures }
+            EvidenceAction::Fetch { digest, places } => {
+                let mut pieces = Vec::new();
+                let mut answers = Vec::new();
+                for place in places {
+                    let (failure, found) = match &place {
+                        Place::Image(image) => (self.failure_of(image), self.pieces_at(image, &digest)),
+                        Place::Github(repository) => (self.failure_of(repository.host()), Vec::new()),
+                    };
+                    let answer = failure.map_or(Ok(!found.is_empty()), Err);
+                    pieces.extend(found.into_iter().filter(|_| answer.is_ok()));
+                    answers.push((place, answer));
+                }
+                EvidenceObservation::Fetched { digest, pieces, answers }
             }
             EvidenceAction::Write { digest, replaces, object } => {
                 let is_done = !self.refuses_writes && self.write(&digest, replaces.as_deref(), Some(object));
@@ -199,11 +221,19 @@ impl World {
         }
     }
 
+    /// Strangers' repositories have nothing.
+    fn pieces_at(&self, image: &str, digest: &str) -> Vec<NewPiece> {
+        let found = self.pieces.get(digest).filter(|_| !image.contains("/stranger"));
+        found.cloned().unwrap_or_default()
+    }
+
     fn failure_of(&self, image: &str) -> Option<FetchFailure> {
-        self.failure.clone().filter(|failure| match failure {
+        let own = self.failure.clone().filter(|failure| match failure {
             FetchFailure::Registry { host, .. } => image.starts_with(host.as_str()),
             FetchFailure::Image => true,
-        })
+        });
+        let strangers = self.failure_at.as_ref().filter(|(part, _)| image.contains(part.as_str()));
+        own.or_else(|| strangers.map(|(_, failure)| failure.clone()))
     }
 
     /// What the API server does. It is seen a second later.
@@ -287,6 +317,79 @@ fn an_image_without_evidence_is_looked_at_again_soon() {
     world.take_log();
     world.pass(24 * HOUR);
     assert!((3..=4).contains(&fetches(&world)), "{:?}", world.log);
+}
+
+/// Whoever may create a workload names the digest of another's image in repositories of theirs.
+#[test]
+fn a_stranger_keeps_nothing_from_being_copied() {
+    for failure in [FetchFailure::Image, FetchFailure::Registry { host: "evil.example".to_owned(), until: None }] {
+        let mut world = World::new(Some("24h"));
+        world.failure_at = Some(("/stranger".to_owned(), failure.clone()));
+        let strangers: Vec<String> =
+            (0..9).map(|number| format!("evil.example/stranger-{number}@{}", digest_of(WEB))).collect();
+        for stranger in &strangers {
+            world.run(stranger);
+        }
+        world.pass(30);
+        // It is found wherever it is, however many there are.
+        world.sign(WEB, "a");
+        world.run(WEB);
+        world.pass(300);
+        let first = world.object(WEB).cloned();
+        assert!(first.is_some(), "{failure:?}: {:?}", world.log);
+        // It is replaced, and renewed.
+        world.sign(WEB, "b");
+        world.pass(8 * HOUR);
+        let second = world.object(WEB).cloned();
+        assert_ne!(second, first, "{failure:?}");
+        world.pass(14 * HOUR);
+        assert_ne!(world.object(WEB).cloned(), second, "{failure:?}: older than half of a day");
+        // What the image's own registry doesn't hand out stays.
+        let third = world.object(WEB).cloned();
+        world.failure = Some(FetchFailure::Registry { host: "ghcr.io".to_owned(), until: None });
+        world.pass(4 * HOUR);
+        assert_eq!(world.object(WEB).cloned(), third, "{failure:?}");
+    }
+}
+
+#[test]
+fn what_somebody_waits_for_is_fetched_first() {
+    let mut world = World::new(None);
+    for number in 0..600 {
+        world.run(&format!("ghcr.io/team/app-{number}:1"));
+    }
+    world.pass(10);
+    world.sign(WEB, "a");
+    world.run(&format!("ghcr.io/team/web@{}", digest_of(WEB)));
+    world.pass(10);
+    assert!(world.object(WEB).is_some(), "tags that have time leave half of what their registry takes");
+}
+
+#[test]
+fn a_slow_registry_leaves_room_for_others() {
+    let mut world = World::new(None);
+    for number in 0..50 {
+        world.run(&format!("slow.example/app-{number}:1"));
+    }
+    world.slow = Some("slow.example".to_owned());
+    world.pass(5);
+    world.sign(WEB, "a");
+    world.run(WEB);
+    world.pass(20);
+    assert!(world.object(WEB).is_some(), "{:?}", world.log);
+}
+
+#[test]
+fn an_object_stays_while_the_registry_of_a_tag_is_down() {
+    let mut world = World::copied(None);
+    world.restart(None);
+    world.failure = Some(FetchFailure::Registry { host: "ghcr.io".to_owned(), until: None });
+    world.pass(40 * HOUR);
+    assert!(world.object(WEB).is_some(), "the tag may still be this digest");
+    world.failure = None;
+    world.stop(WEB);
+    world.pass(26 * HOUR);
+    assert!(world.object(WEB).is_none());
 }
 
 #[test]
@@ -439,12 +542,16 @@ fn a_registry_is_asked_again_when_it_says() {
 }
 
 /// The names of the repositories of GitHub that are asked.
-fn asked_at_github(actions: &[EvidenceAction]) -> Vec<Vec<&str>> {
+fn asked_at_github(actions: &[EvidenceAction]) -> Vec<Vec<String>> {
     let github = actions.iter().filter_map(|action| match action {
-        EvidenceAction::Fetch { github, .. } => Some(github),
+        EvidenceAction::Fetch { places, .. } => Some(places),
         _ => None,
     });
-    github.map(|repositories| repositories.iter().map(|repository| repository.name.as_str()).collect()).collect()
+    let name = |place: &'_ Place| match place {
+        Place::Github(repository) => Some(repository.name.clone()),
+        Place::Image(_) => None,
+    };
+    github.map(|places| places.iter().filter_map(name).collect()).collect()
 }
 
 fn with_github() -> Evidence {
@@ -492,10 +599,14 @@ fn github_is_asked_again_when_it_says() {
     world.run("ghcr.io/team/api:1");
     world.sign("ghcr.io/team/api:1", "b");
     world.run(&format!("ghcr.io/team/web@{}", digest_of("other")));
+    world.asked_github.clear();
     world.pass(1_900);
-    assert_eq!(world.take_log(), ["resolve", "fetch", "create"]);
+    assert!(world.object("ghcr.io/team/api:1").is_some());
+    assert_eq!(world.object(WEB).cloned(), object);
+    assert!(world.asked_github.is_empty(), "{:?}", world.asked_github);
     world.failure = None;
-    world.pass(HOUR);
+    world.take_log();
+    world.pass(2 * HOUR);
     let log = world.take_log();
     assert!(log.contains(&"delete".to_owned()), "{log:?}");
 }
