@@ -12,6 +12,8 @@ use serde_json::json;
 /// The condition by which a controller that waits is made to try again.
 const CONDITION: &str = "ImagesScanned";
 /// What the API server answers if an object of this name is there.
+const EXISTS: &str = "AlreadyExists";
+/// It is another one by now.
 const CONFLICT: u16 = 409;
 /// It is gone.
 const NOT_FOUND: u16 = 404;
@@ -28,7 +30,7 @@ pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(),
         let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
         match api.create(&PostParams::default(), &object).await {
             Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.code == CONFLICT => {}
+            Err(kube::Error::Api(status)) if status.reason == EXISTS => {}
             Err(error) => {
                 let why = refusal(&error);
                 let line = line(LogLevel::Warning, "an object wasn't created").with("object", &new.shown());

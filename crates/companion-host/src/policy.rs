@@ -48,7 +48,10 @@ impl Policy {
         };
         let (scanner, only) = match Scanner::of(&read, settings, job) {
             Ok((scanner, only)) => (Some(scanner), only),
-            Err(NoScanner::NoSource) if settings.evidence.is_some() && read.evidence.from_cluster => {
+            // Whoever names a template wants scans.
+            Err(NoScanner::NoSource)
+                if settings.scan_job.is_none() && settings.evidence.is_some() && read.evidence.from_cluster =>
+            {
                 (None, read.only_reports())
             }
             Err(why) => return Err(no_scanner(why, settings)),

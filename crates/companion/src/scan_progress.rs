@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const SETTLES: i64 = 30;
 /// How long after the end of a scan its report may come.
 const REPORT_COMES: i64 = 60;
+/// The same for a report that is copied into the cluster: its registry may fail once or twice.
+const REPORT_IS_COPIED: i64 = 180;
 /// How long a request may take to appear after it was created, and to go after it was withdrawn.
 const APPEARS: i64 = 60;
 /// How long what requests share stays after nobody uses the image any more. The reports go with it.
@@ -174,13 +176,17 @@ impl ScanProgress {
             self.idle_since.get_or_insert(now);
         }
         let is_idle = is_settled && self.idle_since.is_some_and(|since| now.0 - since.0 >= SETTLES);
-        self.asking = self.asking.filter(|(_, since)| now.0 - since.0 < APPEARS);
+        // It was created, and nobody has seen it: somebody deleted it, or the watch doesn't work.
+        if self.asking.take_if(|(_, since)| now.0 - since.0 >= APPEARS).is_some() && is_wanted {
+            failures.push(ScanFailure::Outage);
+        }
+        let report_comes = if scanner.makes_evidence() { REPORT_IS_COPIED } else { REPORT_COMES };
         let last = self.requests.keys().max().copied();
         for (attempt, known) in &mut self.requests {
             let has_ended = known.request.end.is_some();
             if !known.is_done {
                 let is_late = !has_ended && now.0 - known.request.created.0 >= settings.deadline.0;
-                let is_missing = known.ended.is_some_and(|ended| now.0 - ended.0 >= REPORT_COMES);
+                let is_missing = known.ended.is_some_and(|ended| now.0 - ended.0 >= report_comes);
                 if is_wanted && (is_late || is_missing) {
                     failures.push(if is_late { ScanFailure::Deadline } else { ScanFailure::NoReport });
                 }

@@ -161,7 +161,8 @@ fn scan_template() -> Value {
         "ttlSecondsAfterFinished": 3_600,
         "template": {"metadata": metadata, "spec": pod},
     });
-    json!({"metadata": {"name": "scan"}, "spec": {"suspend": true, "jobTemplate": {"spec": job}}})
+    let metadata = json!({"labels": {"team": "security"}, "annotations": {"example.com/a": "b"}});
+    json!({"metadata": {"name": "scan"}, "spec": {"suspend": true, "jobTemplate": {"metadata": metadata, "spec": job}}})
 }
 
 /// What the API server makes of a Job of that template, before it asks policies.
@@ -343,6 +344,7 @@ fn a_job_is_the_template_with_an_image() {
     const OWNED: &str = "a Job of the companion's has no owner and no finalizer";
     const POD: &str = "a Pod of the companion's Jobs is the template's";
     const JOB: &str = "a Job of the companion's is the template's";
+    const OF_JOB: &str = "a Job of the companion's has the template's labels and annotations, and its own";
     const LABELS: &str = "a Pod of the companion's Jobs has the template's labels";
     const ANNOTATIONS: &str = "a Pod of the companion's Jobs has the template's annotations, and an image";
     const IMAGE: &str = "a Job of the companion's names an image by its registry and its digest";
@@ -387,6 +389,12 @@ fn a_job_is_the_template_with_an_image() {
             (|it| it["spec"]["podFailurePolicy"] = json!({}), JOB),
             (|it| it["spec"]["manualSelector"] = json!(true), JOB),
             (|it| it["spec"]["fieldOfTomorrow"] = json!(1), JOB),
+            (|it| it["spec"]["suspend"] = json!(true), JOB),
+            (|it| it["spec"]["completionMode"] = json!("Indexed"), JOB),
+            (|it| it["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = json!("queue"), OF_JOB),
+            (|it| it["metadata"]["labels"]["team"] = json!("other"), OF_JOB),
+            (|it| it["metadata"]["annotations"] = json!({"argocd.argoproj.io/tracking-id": "a"}), OF_JOB),
+            (|it| it["metadata"]["annotations"] = json!({"example.com/a": "other"}), OF_JOB),
             (|it| metadata(it)["finalizers"] = json!(["example.com/stay"]), LABELS),
             (|it| metadata(it)["labels"]["team"] = json!("other"), LABELS),
             (|it| remove(&mut metadata(it)["labels"], "team"), LABELS),
@@ -405,7 +413,7 @@ fn a_job_is_the_template_with_an_image() {
     // What the template says of the Job itself.
     let bare = request(|it| {
         it["metadata"]["labels"]["team"] = json!("security");
-        it["metadata"]["annotations"] = json!({"a": "b"});
+        it["metadata"]["annotations"] = json!({"example.com/a": "b", "image-admission.kubewarden.io/image": "a"});
     });
     assert_eq!(bare.refusals(ACCOUNT).unwrap_or_default(), [""; 0]);
 }

@@ -187,7 +187,7 @@ fn a_scan_that_fails_is_asked_for_again_later_each_time() {
         (Kind::SbomScanner, Mood::Skips, ScanFailure::NoReport, 63),
         (Kind::Job, Mood::Silent, ScanFailure::Deadline, 1_800),
         (Kind::Job, Mood::Fails, ScanFailure::Scanner, 3),
-        (Kind::JobWithEvidence, Mood::Skips, ScanFailure::NoReport, 63),
+        (Kind::JobWithEvidence, Mood::Skips, ScanFailure::NoReport, 183),
     ] {
         let mut world = world(kind);
         world.mood = mood;
