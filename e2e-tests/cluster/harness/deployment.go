@@ -103,11 +103,12 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	}
 	component, companions := "sources/"+source, []string{"companion-" + source}
 	// What Jobs attest is a source without a component, whose objects are those of `evidence`.
-	if source == "attestation" || source == "evidence" {
-		component, companions = "evidence", []string{"companion-evidence"}
-	}
-	if source == "attestation" {
-		companions = append(companions, "companion-scan-job")
+	switch source {
+	case "evidence":
+		component, companions = "sources/none", []string{"companion-evidence"}
+		deployment.Components = append([]string{"evidence"}, deployment.Components...)
+	case "attestation":
+		component, companions = "evidence", []string{"companion-evidence", "companion-scan-job"}
 		reports, err := c.attestedReports()
 		if err != nil {
 			return "", err
