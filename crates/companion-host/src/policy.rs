@@ -83,7 +83,7 @@ fn no_scanner(why: NoScanner, settings: &CompanionSettings) -> String {
         _ => format!(
             "`reports.sources` of the policy `{}` has nothing that can be asked for scans: no `trivyOperator` and no `sbomscanner` \
              with `namespaces`, and no `attestation` or `registry` with `scanJob` and an attestor whose evidence the policy verifies \
-             itself",
+             itself; or its pre-scan decides about every image",
             settings.policy
         ),
     }

@@ -37,7 +37,7 @@ pub enum Scanner {
 /// Why nobody is asked for scans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoScanner {
-    /// No source of reports can be asked.
+    /// No source of reports can be asked, or no image needs a report.
     NoSource,
     /// The template of the Jobs can't be used.
     Template(TemplateProblem),
@@ -153,6 +153,9 @@ impl Scanner {
         settings: &CompanionSettings,
         job: Option<Result<ScanJob, TemplateProblem>>,
     ) -> Result<(Self, Settings), NoScanner> {
+        if policy.scans_nothing() {
+            return Err(NoScanner::NoSource);
+        }
         let platforms = &policy.reports.platforms;
         let found = policy.reports.sources.iter().find_map(|source| {
             let mut source = source.clone();

@@ -1164,7 +1164,8 @@ impl Settings {
     }
 
     /// Whether no image reaches the scan, because pre-scan only accepts and rejects.
-    fn scans_nothing(&self) -> bool {
+    #[must_use]
+    pub fn scans_nothing(&self) -> bool {
         let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();
         is_whole && !may(&self.pre_scan, PreScanAction::Scan)
     }

@@ -174,3 +174,27 @@ fn the_first_source_that_can_be_asked_is() {
         assert_eq!(found.map(|(scanner, _)| scanner.to_string()), asked.map(str::to_owned), "{settings}");
     }
 }
+
+/// Where pre-scan decides about every image, nobody is asked: not even the source that is the default.
+#[test]
+fn where_no_image_needs_a_report_nobody_is_asked() {
+    let of = |pre_scan: Value| {
+        let settings = json!({"registries": ["ghcr.io"], "preScanPolicies": pre_scan});
+        Scanner::of(&Settings::read(&settings).unwrap(), &CompanionSettings::default(), None)
+            .map(|(of, _)| of.to_string())
+    };
+    let accepts = json!([{"prefix": "ghcr.io/", "action": "accept"}]);
+    let scans = json!([{"prefix": "ghcr.io/", "action": "scan"}]);
+    for (pre_scan, asked) in [
+        (json!({"defaultPolicy": "reject", "customPolicies": accepts}), Err(NoScanner::NoSource)),
+        (json!({"defaultPolicy": "accept"}), Err(NoScanner::NoSource)),
+        (json!({"defaultPolicy": "accept", "customPolicies": scans}), Ok("SBOMscanner".to_owned())),
+        (
+            json!({"defaultPolicy": "accept", "byNamespace": {"shop": {"defaultPolicy": "scan"}}}),
+            Ok("SBOMscanner".to_owned()),
+        ),
+        (json!({}), Ok("SBOMscanner".to_owned())),
+    ] {
+        assert_eq!(of(pre_scan.clone()), asked, "{pre_scan}");
+    }
+}
