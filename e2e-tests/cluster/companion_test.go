@@ -249,8 +249,10 @@ func TestTheCompanionBringsEvidence(t *testing.T) {
 		"evidence":        map[string]any{"fromCluster": true},
 		"imageVerification": []any{map[string]any{
 			"name": "built", "verifyPreScanAccepted": true, "attestors": []any{builds},
-			"attestations":  []any{map[string]any{"name": "slsa", "intoto": map[string]any{"type": provenance}}},
-			"verifications": []any{map[string]any{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.slsa, [attestors.builds]) > 0)", "message": "build it where the key is"}},
+			// A rejected Deployment isn't there, so that nobody would see its image.
+			"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "resources": []string{"pods"}, "operations": []string{"CREATE", "UPDATE"}}}},
+			"attestations":     []any{map[string]any{"name": "slsa", "intoto": map[string]any{"type": provenance}}},
+			"verifications":    []any{map[string]any{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.slsa, [attestors.builds]) > 0)", "message": "build it where the key is"}},
 		}},
 	}
 	deployCompanion(t, harness.Deployment{Source: "evidence", Settings: settings, Companion: &harness.Companion{}})
