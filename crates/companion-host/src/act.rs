@@ -91,8 +91,8 @@ pub(crate) async fn wake(client: &Client, workload: &WorkloadReference, now: Tim
     let condition = json!({
         "type": CONDITION,
         "status": "True",
-        "reason": "ReportsAreThere",
-        "message": "every image has a scan report",
+        "reason": "NothingIsMissing",
+        "message": "what the images waited for is there: scan reports, or copied evidence",
         "lastTransitionTime": now.to_string(),
     });
     // The other conditions stay, and another workload of this name is left alone.

@@ -701,7 +701,7 @@ fn every_bound_is_bound() {
     let Some(rendered) = overlay(&COMPONENTS) else { return };
     let bindings: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicyBinding").collect();
     let policies: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicy").collect();
-    assert_eq!((policies.len(), bindings.len()), (7, 7));
+    assert_eq!((policies.len(), bindings.len()), (8, 8));
     for (policy, binding) in policies.into_iter().zip(bindings) {
         let name = &policy["metadata"]["name"];
         // Kubernetes 1.30 has these.
