@@ -1,33 +1,37 @@
 //! Evidence: signatures and attestations that stand beside used images, or that GitHub has, copied into objects of the cluster.
 //!
 //! ```text
-//! used images ── tags (which digest) ── digests (what is fetched, when; which object there is) ── actions
+//! used images ── tags (which digest) ── digest (where its evidence may be, when it is fetched) ── actions
+//!                                          └── place, object (who is asked; what is in the cluster)
 //! ```
 //!
 //! Like [`crate::Companion`], it is a value: observations come in, actions come out, and the time is an argument. An object is only
 //! written after a fetch, so that nothing of a fetch is kept. Objects that somebody else made are left alone. What is in an object isn't
 //! believed: the policy verifies it.
 
+mod digest;
+mod object;
+mod place;
+
 use crate::backoff::{spread, wait};
-use crate::github::GithubRepository;
 use crate::registry::Registry;
 use crate::scanner::Kind;
 use crate::settings::{CompanionSettings, CopiedEvidence, GithubAttestations, Retry, Seconds};
-use crate::workload::{COMPANION, MANAGED_BY};
-use data_encoding::{BASE64, HEXLOWER};
+use digest::{CALM, Digest};
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_settings::{Evidence as PolicyEvidence, EvidenceObject};
 use image_admission_untrusted::time::Timestamp;
-use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use place::host;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use object::{KnownObject, NewPiece, name_of};
+pub use place::Place;
 
 /// The kind of the objects.
 pub const IMAGE_EVIDENCE: Kind =
     Kind { api_version: EvidenceObject::API_VERSION, kind: EvidenceObject::KIND, plural: "imageevidences" };
 
-/// The annotation with the hash of the pieces: objects are watched without them.
-const HASH: &str = "image-admission.kubewarden.io/evidence-hash";
 /// How many images are looked up or fetched at once.
 const AT_ONCE: usize = 8;
 /// In how many places the evidence of one digest is looked for at once.
@@ -36,28 +40,8 @@ const PLACES_AT_ONCE: usize = 4;
 const TAG: i64 = 3_600;
 /// The waits after a fetch or a write that failed.
 const RETRY: Retry = Retry { first: Seconds(60), most: Seconds(6 * 3_600) };
-/// How long after a fetch there is none for what others do to an object.
-const CALM: i64 = 60;
 /// Due when something happens.
 const NEVER: Timestamp = Timestamp(i64::MAX);
-
-/// A piece of evidence, as the tool wrote it that made it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NewPiece {
-    /// Its media type.
-    pub media_type: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// Where evidence of a digest may be.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// Beside an image, `host/repository@digest`.
-    Image(String),
-    /// At GitHub.
-    Github(GithubRepository),
-}
 
 /// Why something couldn't be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,20 +55,6 @@ pub enum FetchFailure {
     },
     /// The registry answers, and doesn't hand this out.
     Image,
-}
-
-/// An object in the cluster, without its pieces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownObject {
-    /// The digest that its name says.
-    pub digest: String,
-    /// Its identity.
-    pub uid: String,
-    created: Timestamp,
-    is_ours: bool,
-    /// Whether its pieces are those that it was created with.
-    is_edited: bool,
-    hash: Option<String>,
 }
 
 /// Something that was seen.
@@ -182,45 +152,6 @@ struct Tag {
     is_asked: bool,
     /// Whether its registry didn't answer when it was asked last.
     is_unreachable: bool,
-}
-
-/// A digest that is used, or that has an object.
-#[derive(Debug)]
-struct Digest {
-    /// Where it is used: `host/repository@digest`.
-    images: BTreeSet<String>,
-    /// Where its evidence may be, and what is known of it there.
-    places: BTreeMap<Place, Known>,
-    /// Since when it isn't.
-    unused: Option<Timestamp>,
-    /// When it is fetched next.
-    due: Timestamp,
-    /// When it was fetched last, and when that began.
-    fetched: Option<Timestamp>,
-    began: Option<Timestamp>,
-    failures: u32,
-    /// How often in a row it was left open whether there is more: nothing was found, or not everywhere was looked.
-    open: u32,
-    /// Whether something was just put beside it.
-    is_added: bool,
-    is_fetching: bool,
-    is_writing: bool,
-    /// Whether what was fetched is being written: as long as it is in memory, it counts among what is fetched.
-    is_held: bool,
-    object: Option<KnownObject>,
-    /// The identity of the object that was deleted last, and hasn't been seen to go.
-    deleted: Option<String>,
-}
-
-/// What is known of a place.
-#[derive(Debug, Default)]
-struct Known {
-    /// Whether it had evidence when it last answered.
-    gave: Option<bool>,
-    /// Whether it failed since.
-    is_failing: bool,
-    /// When it was asked last.
-    asked: Option<Timestamp>,
 }
 
 impl Evidence {
@@ -506,198 +437,6 @@ impl Evidence {
         let per_minute = self.per_minute;
         self.registries.entry(host.to_owned()).or_insert_with(|| Registry::new(per_minute))
     }
-}
-
-impl Digest {
-    fn new(now: Timestamp) -> Self {
-        Self {
-            images: BTreeSet::new(),
-            places: BTreeMap::new(),
-            unused: Some(now),
-            due: now,
-            fetched: None,
-            failures: 0,
-            open: 0,
-            began: None,
-            is_added: false,
-            is_fetching: false,
-            is_writing: false,
-            is_held: false,
-            object: None,
-            deleted: None,
-        }
-    }
-
-    fn set_images(&mut self, images: BTreeSet<String>, github: Option<&GithubAttestations>, now: Timestamp) {
-        self.unused = if images.is_empty() { self.unused.or(Some(now)) } else { None };
-        if self.images != images {
-            let github = github.map(|github| github.repositories_of(&images)).unwrap_or_default();
-            let places = images.iter().cloned().map(Place::Image).chain(github.into_iter().map(Place::Github));
-            let mut before = std::mem::take(&mut self.places);
-            self.places =
-                places.map(|place| before.remove_entry(&place).unwrap_or((place, Known::default()))).collect();
-            // Its evidence may be where nobody has looked yet.
-            if self.places.values().any(|place| place.asked.is_none()) {
-                self.fetch_soon(now);
-            }
-            self.images = images;
-        }
-    }
-
-    /// Where it is asked for next: first where evidence was found, then where nobody has looked yet, then elsewhere by turns. Whoever
-    /// names the digest in a repository of theirs takes no place of those that have something.
-    fn by_turns(&self) -> Vec<Place> {
-        let mut places: Vec<(bool, Option<Timestamp>, &Place)> =
-            self.places.iter().map(|(place, known)| (known.gave != Some(true), known.asked, place)).collect();
-        places.sort();
-        places.into_iter().map(|(_, _, place)| place.clone()).collect()
-    }
-
-    /// Whether somebody may wait for its evidence.
-    fn is_hurried(&self) -> bool {
-        self.is_added || self.fetched.is_none()
-    }
-
-    /// Whether what was just found is all that there is: no place that had something is missing, and if nothing was found, no place is.
-    /// One that never had anything, and fails, keeps nothing from being copied.
-    fn is_whole(&self, pieces: &[NewPiece]) -> bool {
-        self.places.values().all(|place| match place.gave {
-            Some(true) => !place.is_failing && place.asked == self.began,
-            Some(false) => !place.is_failing || !pieces.is_empty(),
-            None => !pieces.is_empty(),
-        })
-    }
-
-    fn is_busy(&self) -> bool {
-        self.is_fetching || self.is_writing
-    }
-
-    fn is_to_be_fetched(&self, renewed_after: Option<i64>, now: Timestamp) -> bool {
-        if self.is_busy() || self.images.is_empty() || self.object.as_ref().is_some_and(|object| !object.is_ours) {
-            return false;
-        }
-        // One that was deleted and is still shown is about to go. A clock that is wrong must not have it written all the time.
-        let shown = self.object.as_ref().filter(|object| self.deleted.as_ref() != Some(&object.uid));
-        let is_calm = self.failures == 0 && self.fetched.is_none_or(|fetched| after(fetched, CALM) <= now);
-        self.due <= now || (is_calm && shown.is_some_and(|object| object.is_old(renewed_after, now)))
-    }
-
-    /// What is to be done with the object, by what was found. Nothing, if it is as it should be.
-    fn write(
-        &self,
-        digest: &str,
-        pieces: &[NewPiece],
-        renewed_after: Option<i64>,
-        now: Timestamp,
-    ) -> Option<EvidenceAction> {
-        if self.images.is_empty() {
-            return None;
-        }
-        let (digest, hash) = (digest.to_owned(), hash(pieces));
-        let replaces = match &self.object {
-            None => None,
-            // What a registry doesn't say now, it may have said before.
-            Some(object) if !object.is_ours || !self.is_whole(pieces) => return None,
-            Some(object) => {
-                let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
-                if is_same && !object.is_old(renewed_after, now) {
-                    return None;
-                }
-                Some(object.uid.clone())
-            }
-        };
-        if pieces.is_empty() {
-            return replaces.map(|uid| EvidenceAction::Delete { digest, uid });
-        }
-        let object = new_object(&digest, pieces, &hash);
-        Some(EvidenceAction::Write { digest, replaces, object })
-    }
-
-    fn fail(&mut self, digest: &str, now: Timestamp) {
-        self.failures += 1;
-        self.due = after(now, wait(RETRY, self.failures, digest));
-    }
-
-    /// Somebody else changed the object. It isn't fetched each time that somebody does.
-    fn fetch_soon(&mut self, now: Timestamp) {
-        let calm = self.fetched.map_or(now, |fetched| after(fetched, CALM));
-        self.due = self.due.min(calm.max(now));
-    }
-
-    /// The object with this identity is gone.
-    fn gone(&mut self, uid: &str, now: Timestamp) {
-        self.object.take_if(|object| object.uid == uid);
-        if self.deleted.take_if(|deleted| deleted == uid).is_none() {
-            self.fetch_soon(now);
-        }
-    }
-}
-
-impl Place {
-    /// Who is asked there.
-    fn host(&self) -> &str {
-        match self {
-            Self::Image(image) => host(image),
-            Self::Github(repository) => repository.host(),
-        }
-    }
-}
-
-impl KnownObject {
-    /// Reads an object, of which the metadata is enough. None if its name is no digest.
-    #[must_use]
-    pub fn read(object: &Value) -> Option<Self> {
-        let metadata = object.get("metadata")?;
-        let text = |key: &str| metadata.get(key).and_then(Value::as_str);
-        let digest = text("name")?.replacen('-', ":", 1);
-        let entry = |map: &str, key: &str| metadata.get(map)?.get(key)?.as_str().map(str::to_owned);
-        is_digest(&digest).then_some(Self {
-            digest,
-            uid: text("uid")?.to_owned(),
-            created: Timestamp::parse(text("creationTimestamp")?)?,
-            is_ours: entry("labels", MANAGED_BY).as_deref() == Some(COMPANION),
-            is_edited: metadata.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation > 1),
-            hash: entry("annotations", HASH),
-        })
-    }
-
-    fn is_old(&self, renewed_after: Option<i64>, now: Timestamp) -> bool {
-        renewed_after.is_some_and(|age| after(self.created, age) <= now)
-    }
-}
-
-/// The name of the object of a digest.
-#[must_use]
-pub fn name_of(digest: &str) -> String {
-    digest.replacen(':', "-", 1)
-}
-
-fn new_object(digest: &str, pieces: &[NewPiece], hash: &str) -> Value {
-    let piece = |piece: &NewPiece| json!({"mediaType": piece.media_type, "data": BASE64.encode(&piece.bytes)});
-    json!({
-        "apiVersion": IMAGE_EVIDENCE.api_version,
-        "kind": IMAGE_EVIDENCE.kind,
-        "metadata": {"name": name_of(digest), "labels": {MANAGED_BY: COMPANION}, "annotations": {HASH: hash}},
-        "spec": {"evidence": pieces.iter().map(piece).collect::<Vec<Value>>()},
-    })
-}
-
-/// The hash of pieces, in whatever order a registry lists them.
-fn hash(pieces: &[NewPiece]) -> String {
-    let mut hash = Sha256::new();
-    for piece in pieces.iter().collect::<BTreeSet<_>>() {
-        for part in [piece.media_type.as_bytes(), &piece.bytes] {
-            hash.update(part.len().to_string());
-            hash.update(":");
-            hash.update(part);
-        }
-    }
-    HEXLOWER.encode(&hash.finalize())
-}
-
-/// The registry of a canonical reference.
-fn host(image: &str) -> &str {
-    image.split('/').next().unwrap_or_default()
 }
 
 fn after(now: Timestamp, seconds: i64) -> Timestamp {
