@@ -38,7 +38,8 @@ pub struct WorkloadReference {
 
 impl Workload {
     /// Reads an object of a kind. None if it runs nothing any more, or can't be read: that of a Pod or Job which has ended, what is
-    /// being deleted, a controller without replicas, and the companion's own.
+    /// being deleted, a controller without replicas, and the companion's own. None for a Pod whose controller is looked at, too: it has the
+    /// same images, pinned to digests, and would count them twice.
     #[must_use]
     pub fn read(kind: WorkloadKind, object: &Value) -> Option<Self> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
@@ -75,6 +76,9 @@ impl Workload {
             .into_iter()
             .flatten()
             .any(|owner| owner.get("controller") == Some(&Value::Bool(true)) && is_seen(owner));
+        if is_owned && kind == WorkloadKind::Pod {
+            return None;
+        }
         Some(Self {
             reference: WorkloadReference {
                 kind,
@@ -177,8 +181,12 @@ mod tests {
         ] {
             let owner = json!({"apiVersion": api_version, "kind": kind, "controller": is_controller});
             let metadata = json!({"namespace": "shop", "name": "web", "uid": "1", "ownerReferences": [owner]});
-            let workload = Workload::read(WorkloadKind::Pod, &json!({"metadata": metadata, "spec": pod_spec()}));
-            assert_eq!(workload.map(|of| of.is_owned), Some(is_owned), "{api_version} {kind} {is_controller}");
+            let pod = json!({"metadata": metadata, "spec": pod_spec()});
+            let is_looked_at = Workload::read(WorkloadKind::Pod, &pod).is_some();
+            assert_eq!(is_looked_at, !is_owned, "{api_version} {kind} {is_controller}");
+            let spec = json!({"template": {"spec": pod_spec()}});
+            let replica_set = Workload::read(WorkloadKind::ReplicaSet, &json!({"metadata": metadata, "spec": spec}));
+            assert_eq!(replica_set.map(|of| of.is_owned), Some(is_owned), "{api_version} {kind} {is_controller}");
         }
     }
 
