@@ -1,12 +1,12 @@
 //! Does in the cluster what the companion says. What it writes is small, and never the result of anything.
 
 use crate::log::{line, write};
+use crate::objects::{objects, resource, resource_of};
 use image_admission_companion::log::LogLevel;
 use image_admission_companion::{Kind, NewObject, ScanFailure, WorkloadReference};
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
-use kube::core::{DynamicObject, GroupVersionKind};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use serde_json::json;
 
 /// The condition by which a controller that waits is made to try again.
@@ -22,10 +22,9 @@ const NOT_FOUND: u16 = 404;
 ///
 /// # Errors
 /// Why one wasn't. That it is there already is no error: whoever asked for this scan before meant the same.
-pub(crate) async fn create(client: &Client, objects: &[NewObject]) -> Result<(), ScanFailure> {
-    for new in objects {
-        let resource = resource(new.kind.api_version, new.kind.kind, new.kind.plural);
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &new.namespace, &resource);
+pub(crate) async fn create(client: &Client, all: &[NewObject]) -> Result<(), ScanFailure> {
+    for new in all {
+        let api = objects(client, &resource(new.kind.api_version, new.kind.kind), Some(&new.namespace));
         // An object of ours is one of its kind.
         let object = serde_json::from_value(new.object.clone()).map_err(|_| ScanFailure::Invalid)?;
         match api.create(&PostParams::default(), &object).await {
@@ -64,8 +63,7 @@ pub(crate) async fn delete(
     uid: String,
     keeps_dependents: bool,
 ) -> Result<(), kube::Error> {
-    let resource = resource(kind.api_version, kind.kind, kind.plural);
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let api = objects(client, &resource(kind.api_version, kind.kind), Some(namespace));
     let propagation = if keeps_dependents { PropagationPolicy::Orphan } else { PropagationPolicy::Background };
     let how = DeleteParams {
         propagation_policy: Some(propagation),
@@ -84,10 +82,7 @@ pub(crate) async fn delete(
 /// # Errors
 /// What the API server says.
 pub(crate) async fn wake(client: &Client, workload: &WorkloadReference, now: Timestamp) -> Result<(), kube::Error> {
-    let kind = workload.kind;
-    let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
-    let resource = resource(&api_version, kind.name(), kind.resource());
-    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &workload.namespace, &resource);
+    let api = objects(client, &resource_of(workload.kind), Some(&workload.namespace));
     let condition = json!({
         "type": CONDITION,
         "status": "True",
@@ -98,9 +93,4 @@ pub(crate) async fn wake(client: &Client, workload: &WorkloadReference, now: Tim
     // The other conditions stay, and another workload of this name is left alone.
     let patch = json!({"metadata": {"uid": workload.uid}, "status": {"conditions": [condition]}});
     api.patch_status(&workload.name, &PatchParams::default(), &Patch::Strategic(patch)).await.map(|_| ())
-}
-
-fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }

@@ -1,9 +1,9 @@
 //! What the watches have seen of reports: it answers what the policy's engine asks of a cluster. A report is kept without its findings,
 //! which don't say whether it is there. What no watch sees, evidence and what attestors name, is read when it is asked for.
 
-use crate::clock::timestamp;
 use crate::log::{line, write};
-use crate::watch::{Purpose, Subject, objects, resource as kind_of};
+use crate::objects::{objects, resource as kind_of};
+use crate::watch::{Purpose, Subject};
 use image_admission_companion::log::LogLevel;
 use image_admission_host::{AccessReview, Document, Host, HostFailure, Resource, Untrusted};
 use image_admission_image::ImageReference;
@@ -18,7 +18,7 @@ use kube::core::DynamicObject;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -97,21 +97,24 @@ pub(crate) struct Question<'a> {
     pub(crate) watched: &'a Watched,
     /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
     pub(crate) name: &'a str,
-    /// When a registry may be asked again, where one said so.
-    pub(crate) until: Cell<Option<Timestamp>>,
+    /// Why a registry gave nothing, where one was asked last.
+    failed: RefCell<Option<ReadFailure>>,
 }
 
 impl<'a> Question<'a> {
     pub(crate) fn new(watched: &'a Watched, name: &'a str) -> Self {
-        Self { watched, name, until: Cell::default() }
+        Self { watched, name, failed: RefCell::default() }
+    }
+
+    /// Why a registry gave nothing, if one did.
+    pub(crate) fn failure(&self) -> Option<ReadFailure> {
+        self.failed.borrow().clone()
     }
 
     /// What a registry answers.
     fn ask<T>(&self, answer: impl Future<Output = Result<T, ReadFailure>>) -> Result<T, HostFailure> {
         self.watched.runtime.block_on(answer).map_err(|failed| {
-            if let ReadFailure::RateLimited { until: Some(until) } = failed {
-                self.until.set(Some(timestamp(until)));
-            }
+            self.failed.replace(Some(failed.clone()));
             failure(failed)
         })
     }
@@ -208,7 +211,7 @@ impl Watched {
     fn read(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
         let Resource { api_version, kind, namespace, name } = *resource;
         let namespace_of = Some(namespace).filter(|of| !of.is_empty());
-        let api = objects(self.client.clone(), &kind_of(api_version, kind), namespace_of);
+        let api = objects(&self.client, &kind_of(api_version, kind), namespace_of);
         let read = self.runtime.block_on(timeout(READ, api.get_opt(name)));
         let why = match read {
             Ok(Ok(Some(object))) => return serde_json::to_vec(&object).map(Document).map_err(|_| malformed()),

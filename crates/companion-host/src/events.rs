@@ -1,10 +1,10 @@
 //! Writes Events about workloads. One that is there already is counted on.
 
+use crate::objects::{objects, resource};
 use image_admission_companion::event::{Event, repeat};
 use image_admission_untrusted::time::Timestamp;
 use kube::Client;
-use kube::api::{Api, ApiResource, Patch, PatchParams, PostParams};
-use kube::core::{DynamicObject, GroupVersionKind};
+use kube::api::{Patch, PatchParams, PostParams};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,9 +29,8 @@ impl Events {
         identity: &str,
         now: Timestamp,
     ) -> Result<(), kube::Error> {
-        let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("events.k8s.io", "v1", "Event"));
         let namespace = &event.workload.namespace;
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &kind);
+        let api = objects(client, &resource("events.k8s.io/v1", "Event"), Some(namespace));
         let name = event.name();
         let times = self.count((namespace.clone(), name.clone()));
         let object = serde_json::from_value(event.to_json(identity, now)).map_err(kube::Error::SerdeError)?;

@@ -3,6 +3,7 @@
 use crate::clock::timestamp;
 use crate::github;
 use crate::log::{line, write as write_line};
+use crate::objects::{objects, resource};
 use image_admission_companion::evidence::{
     EvidenceAction, EvidenceObservation, FetchFailure, IMAGE_EVIDENCE, NewPiece, Place, name_of,
 };
@@ -12,8 +13,8 @@ use image_admission_module_host::piece::{Piece, is_evidence, may_hold_evidence};
 use image_admission_registry_reader::{ApiToken, Descriptor, Flaw, Outage, ReadFailure, RegistryReader};
 use image_admission_settings::{EvidenceObject, Mirrors};
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, PostParams, Preconditions};
-use kube::core::{DynamicObject, GroupVersionKind};
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::core::DynamicObject;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -242,7 +243,7 @@ async fn write(client: &Client, digest: &str, replaces: Option<String>, object: 
     }
     let object: DynamicObject = serde_json::from_value(object).map_err(kube::Error::SerdeError)?;
     // The one in its place is gone: what failed once is tried again while the pieces are at hand.
-    let create = || async { objects(client).create(&PostParams::default(), &object).await };
+    let create = || async { image_evidences(client).create(&PostParams::default(), &object).await };
     match create().await {
         Err(kube::Error::Api(status)) if status.code < 500 => Err(kube::Error::Api(status)),
         Err(_) => {
@@ -256,15 +257,13 @@ async fn write(client: &Client, digest: &str, replaces: Option<String>, object: 
 async fn delete(client: &Client, digest: &str, uid: String) -> Result<(), kube::Error> {
     let preconditions = Some(Preconditions { uid: Some(uid), resource_version: None });
     let how = DeleteParams { preconditions, ..DeleteParams::default() };
-    match objects(client).delete(&name_of(digest), &how).await {
+    match image_evidences(client).delete(&name_of(digest), &how).await {
         Err(kube::Error::Api(status)) if GONE.contains(&status.code) => Ok(()),
         deleted => deleted.map(|_| ()),
     }
 }
 
-fn objects(client: &Client) -> Api<DynamicObject> {
-    let kind = IMAGE_EVIDENCE;
-    let (group, version) = kind.api_version.split_once('/').unwrap_or_default();
-    let kind_of = GroupVersionKind::gvk(group, version, kind.kind);
-    Api::all_with(client.clone(), &ApiResource::from_gvk_with_plural(&kind_of, kind.plural))
+/// The objects with evidence.
+fn image_evidences(client: &Client) -> Api<DynamicObject> {
+    objects(client, &resource(IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind), None)
 }

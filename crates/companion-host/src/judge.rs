@@ -1,10 +1,14 @@
 //! Asks the policy's engine what is known of an image.
 
+use crate::clock::timestamp;
 use crate::cluster::{Question, Watched};
+use crate::log::{line, write};
 use crate::policy::Policy;
+use image_admission_companion::log::LogLevel;
 use image_admission_companion::{Judgement, NamedImage};
 use image_admission_engine::known_scan;
 use image_admission_image::ImageReference;
+use image_admission_registry_reader::ReadFailure;
 use image_admission_untrusted::time::Timestamp;
 
 /// What part of `maxAge` is left when a report counts as too old here, so that the next one is there in time: one of so many.
@@ -20,7 +24,16 @@ pub(crate) fn judge(image: &NamedImage, policy: &Policy, watched: &Watched, now:
     let question = Question::new(watched, name);
     match known_scan(&image.image, &image.namespace, &policy.settings, &question, soon) {
         Some((reference, report)) => match scanner.judge(&reference, &report) {
-            Judgement::Failed { down, .. } => Judgement::Failed { down, until: question.until.get() },
+            Judgement::Failed { down, .. } => {
+                let failure = question.failure();
+                let why = failure.as_ref().map_or_else(|| "an object can't be read".to_owned(), ToString::to_string);
+                write(&line(LogLevel::Warning, &format!("cannot look up `{}`: {why}", image.image)));
+                let until = match failure {
+                    Some(ReadFailure::RateLimited { until }) => until.map(timestamp),
+                    _ => None,
+                };
+                Judgement::Failed { down, until }
+            }
             judgement => judgement,
         },
         None => Judgement::NotAsked,

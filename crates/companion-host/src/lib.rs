@@ -21,6 +21,7 @@ pub mod http;
 mod judge;
 pub mod lease;
 mod log;
+mod objects;
 mod on_demand;
 mod policy;
 mod run;

@@ -1,13 +1,14 @@
 //! Asks for scans as a person does: by a Job that the companion sees. What is waited for is the policy's own word about a Pod with
 //! this image; Events only show how far the companion is.
 
+use crate::objects::{objects, resource};
 use crate::run::{RunError, client};
 use crate::shutdown;
 use image_admission_companion::event::Told;
 use image_admission_companion::on_demand::{job, pod};
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, ListParams, PostParams};
-use kube::core::{DynamicObject, GroupVersionKind};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
+use kube::core::DynamicObject;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -160,7 +161,7 @@ impl Cluster {
         let ends = match self.try_pod(image).await {
             Ok(()) => News::Admitted,
             Err(Refusal::Failed(why)) => News::Failed(why),
-            Err(Refusal::Denied(denial)) => match self.create("batch", "Job", job(image), false).await {
+            Err(Refusal::Denied(denial)) => match self.create("batch/v1", "Job", job(image), false).await {
                 Ok(created) => {
                     let name = created.metadata.name.unwrap_or_default();
                     tell(image, News::Created { namespace: self.namespace.clone(), name: name.clone() });
@@ -233,7 +234,7 @@ impl Cluster {
             Err(Refusal::Denied(denial)) => one.denial = denial,
             Err(Refusal::Failed(why)) => return one.trouble(why, tell),
         }
-        match self.create("batch", "Job", job(&one.image), true).await {
+        match self.create("batch/v1", "Job", job(&one.image), true).await {
             Err(Refusal::Denied(denial)) => one.end(News::Denied(denial), tell),
             Err(Refusal::Failed(why)) => one.trouble(why, tell),
             // It isn't the report for which the Pod is denied.
@@ -245,14 +246,20 @@ impl Cluster {
     }
 
     async fn try_pod(&self, image: &str) -> Result<(), Refusal> {
-        self.create("", "Pod", pod(image), true).await.map(|_| ())
+        self.create("v1", "Pod", pod(image), true).await.map(|_| ())
     }
 
-    async fn create(&self, group: &str, kind: &str, object: Value, dry_run: bool) -> Result<DynamicObject, Refusal> {
+    async fn create(
+        &self,
+        api_version: &str,
+        kind: &str,
+        object: Value,
+        dry_run: bool,
+    ) -> Result<DynamicObject, Refusal> {
         let failed = |error: kube::Error| Refusal::Failed(format!("cannot create a {kind}: {error}"));
         let object = serde_json::from_value(object).map_err(kube::Error::SerdeError).map_err(failed)?;
         let how = PostParams { dry_run, ..PostParams::default() };
-        match within(self.api(group, kind).create(&how, &object)).await? {
+        match within(self.api(api_version, kind).create(&how, &object)).await? {
             Err(kube::Error::Api(status))
                 if status.message.starts_with(DENIED.0) && status.message.contains(DENIED.1) =>
             {
@@ -265,7 +272,7 @@ impl Cluster {
     /// What the companion says about a Job, in no order.
     async fn events(&self, uid: &str) -> Result<Vec<Told>, String> {
         let of_job = ListParams::default().fields(&format!("regarding.uid={uid}"));
-        let api = self.api("events.k8s.io", "Event");
+        let api = self.api("events.k8s.io/v1", "Event");
         let events = match within(api.list(&of_job)).await {
             Ok(answered) => answered.map_err(|error| format!("cannot list Events: {error}"))?,
             Err(Refusal::Denied(why) | Refusal::Failed(why)) => return Err(why),
@@ -274,7 +281,7 @@ impl Cluster {
     }
 
     async fn delete(&self, one: &Asked, tell: &mut dyn FnMut(&str, News)) {
-        let api = self.api("batch", "Job");
+        let api = self.api("batch/v1", "Job");
         let why = match within(api.delete(&one.job, &DeleteParams::background())).await {
             Ok(Ok(_)) => return,
             // Somebody else has.
@@ -285,9 +292,8 @@ impl Cluster {
         tell(&one.image, News::Left { namespace: self.namespace.clone(), name: one.job.clone(), why });
     }
 
-    fn api(&self, group: &str, kind: &str) -> Api<DynamicObject> {
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind));
-        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    fn api(&self, api_version: &str, kind: &str) -> Api<DynamicObject> {
+        objects(&self.client, &resource(api_version, kind), Some(&self.namespace))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The policy whose settings say which scanner there is, and which images need a report.
 
-use crate::watch::{objects, resource};
+use crate::objects::{objects, resource};
 use image_admission_companion::{CompanionSettings, NoScanner, ScanJob, ScanJobSettings, Scanner, TemplateProblem};
 use image_admission_engine::check_settings;
 use image_admission_manifests::label_selector::{Label, excludes};
@@ -32,7 +32,7 @@ impl Policy {
     /// It isn't there or can't be read, its settings are invalid, it has no source that can be asked for scans and no evidence is to be
     /// copied, or the template of its Jobs can't be used.
     pub(crate) async fn read(client: &Client, settings: &CompanionSettings) -> Result<Self, String> {
-        let api = objects(client.clone(), &resource("policies.kubewarden.io/v1", "ClusterAdmissionPolicy"), None);
+        let api = objects(client, &resource("policies.kubewarden.io/v1", "ClusterAdmissionPolicy"), None);
         let name = &settings.policy;
         let policy = api.get(name).await.map_err(|error| match error {
             kube::Error::Api(status) => format!("the policy `{name}` can't be read: {}", status.reason),
@@ -92,7 +92,7 @@ fn no_scanner(why: NoScanner, settings: &CompanionSettings) -> String {
 /// Reads the template of Jobs.
 async fn template(client: &Client, settings: &ScanJobSettings) -> Result<ScanJob, TemplateProblem> {
     // Fields that this version doesn't know must not be lost.
-    let api = objects(client.clone(), &resource("batch/v1", "CronJob"), Some(&settings.namespace));
+    let api = objects(client, &resource("batch/v1", "CronJob"), Some(&settings.namespace));
     let cron_job = api.get(&settings.cron_job).await.map_err(|error| match error {
         kube::Error::Api(status) if status.code == NOT_FOUND => TemplateProblem::Missing,
         kube::Error::Api(status) => TemplateProblem::Unreadable(status.reason),

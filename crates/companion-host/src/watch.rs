@@ -1,11 +1,12 @@
 //! One watch of one kind, for as long as the companion leads.
 
+use crate::objects::{objects, resource, resource_of};
 use crate::work::Heard;
 use futures::{StreamExt, TryStreamExt};
 use image_admission_image::workload::WorkloadKind;
 use kube::Client;
 use kube::api::{Api, ApiResource, ListParams};
-use kube::core::{DynamicObject, GroupVersionKind, PartialObjectMeta};
+use kube::core::{DynamicObject, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Config, Error, Event, metadata_watcher, watcher};
 use serde_json::json;
@@ -70,27 +71,12 @@ impl Subject {
         (&self.resource.api_version, &self.resource.kind)
     }
 
-    fn api(&self, client: Client) -> Api<DynamicObject> {
+    fn api(&self, client: &Client) -> Api<DynamicObject> {
         objects(client, &self.resource, self.namespace.as_deref())
     }
 
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
-        let api_version = if kind.group().is_empty() { "v1".to_owned() } else { format!("{}/v1", kind.group()) };
-        Self::new(Purpose::Workloads(kind), &api_version, kind.name(), None)
-    }
-}
-
-/// A kind, by its `apiVersion`.
-pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
-}
-
-/// The objects of a kind, in a namespace or everywhere.
-pub(crate) fn objects(client: Client, resource: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client, namespace, resource),
-        None => Api::all_with(client, resource),
+        Self { purpose: Purpose::Workloads(kind), resource: resource_of(kind), namespace: None }
     }
 }
 
@@ -106,7 +92,7 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
 
 /// Watches until what the API server says can't be read, or nobody listens. Returns whether somebody does.
 async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> bool {
-    let (api, config) = (subject.api(client.clone()), Config::default().page_size(PAGE));
+    let (api, config) = (subject.api(client), Config::default().page_size(PAGE));
     let mut events = match subject.purpose {
         // Each may have a MiB.
         Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
@@ -149,7 +135,7 @@ async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sende
 /// # Errors
 /// What the API server says.
 pub(crate) async fn identities(client: Client, subject: &Subject) -> Result<BTreeSet<String>, kube::Error> {
-    let api = subject.api(client);
+    let api = subject.api(&client);
     let (mut identities, mut page) = (BTreeSet::new(), ListParams::default().limit(METADATA_PAGE));
     loop {
         let list = api.list_metadata(&page).await?;
@@ -210,7 +196,7 @@ mod tests {
             },
         });
         let subject = Subject::new(Purpose::Evidence, IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind, None);
-        assert_eq!(subject.resource.plural, IMAGE_EVIDENCE.plural);
+        assert_eq!(subject.resource.plural, "imageevidences");
         let Event::Apply(object) = of_metadata(Event::Apply(serde_json::from_value(sent.clone()).unwrap())) else {
             panic!("another event")
         };

@@ -238,11 +238,15 @@ impl Work {
                 self.touch(object, now);
             }
             Purpose::Evidence => {
-                if let Some(object) = KnownObject::read(&json(object)) {
+                let (Some(evidence), Some(object)) = (&mut self.evidence, KnownObject::read(&json(object))) else {
+                    return;
+                };
+                // A watch that begins anew shows everything again.
+                if evidence.is_news(&object) {
                     let digest = object.digest.clone();
-                    let images = self.evidence.as_ref().map(|known| known.images_of(&digest)).unwrap_or_default();
+                    let images = evidence.images_of(&digest);
+                    evidence.observe(EvidenceObservation::Object(object), now);
                     self.companion.observe(Observation::Evidence { digest, images }, now);
-                    self.observe_evidence(EvidenceObservation::Object(object), now);
                 }
             }
             Purpose::Namespaces => {

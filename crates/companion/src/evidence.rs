@@ -29,8 +29,7 @@ pub use object::{KnownObject, NewPiece, name_of};
 pub use place::Place;
 
 /// The kind of the objects.
-pub const IMAGE_EVIDENCE: Kind =
-    Kind { api_version: EvidenceObject::API_VERSION, kind: EvidenceObject::KIND, plural: "imageevidences" };
+pub const IMAGE_EVIDENCE: Kind = Kind { api_version: EvidenceObject::API_VERSION, kind: EvidenceObject::KIND };
 
 /// How many images are looked up or fetched at once.
 const AT_ONCE: usize = 8;
@@ -221,6 +220,12 @@ impl Evidence {
         }
     }
 
+    /// Whether an object isn't known as it is.
+    #[must_use]
+    pub fn is_news(&self, object: &KnownObject) -> bool {
+        self.digests.get(&object.digest).is_none_or(|known| known.object.as_ref() != Some(object))
+    }
+
     /// The images with a digest, among all that are used.
     #[must_use]
     pub fn images_of(&self, digest: &str) -> BTreeSet<String> {
@@ -253,7 +258,7 @@ impl Evidence {
         let github = self.settings.github.as_ref().map(GithubAttestations::host);
         let images = self.by_digest.iter().chain(self.tags.keys()).map(|image| host(image));
         let hosts: BTreeSet<&str> = images.chain(github).collect();
-        self.registries.retain(|name, _| hosts.contains(name.as_str()));
+        self.registries.retain(|name, registry| registry.is_busy() || hosts.contains(name.as_str()));
         self.set_users(now);
     }
 
@@ -329,9 +334,9 @@ impl Evidence {
             let most = self.settings.refresh;
             known.failures = 0;
             // A signature may be on its way, or where nobody has looked yet.
-            let is_open = pieces.is_empty() || known.places.values().any(|place| place.asked.is_none());
-            known.open = if is_open { known.open.saturating_add(1) } else { 0 };
-            let pause = match known.open {
+            let is_left_open = pieces.is_empty() || known.places.values().any(|place| place.asked.is_none());
+            known.left_open = if is_left_open { known.left_open.saturating_add(1) } else { 0 };
+            let pause = match known.left_open {
                 0 => most.0.saturating_add(spread(digest, most.0 / 5)),
                 times => wait(Retry { first: RETRY.first, most }, times, digest),
             };

@@ -50,8 +50,6 @@ pub struct Kind {
     pub api_version: &'static str,
     /// `CronJob`
     pub kind: &'static str,
-    /// `cronjobs`
-    pub plural: &'static str,
 }
 
 /// An object to create.

@@ -27,7 +27,7 @@ pub(super) struct Digest {
     pub(super) began: Option<Timestamp>,
     pub(super) failures: u32,
     /// How often in a row it was left open whether there is more: nothing was found, or not everywhere was looked.
-    pub(super) open: u32,
+    pub(super) left_open: u32,
     /// Whether something was just put beside it.
     pub(super) is_added: bool,
     pub(super) is_fetching: bool,
@@ -59,7 +59,7 @@ impl Digest {
             due: now,
             fetched: None,
             failures: 0,
-            open: 0,
+            left_open: 0,
             began: None,
             is_added: false,
             is_fetching: false,
@@ -95,9 +95,9 @@ impl Digest {
         places.into_iter().map(|(_, _, place)| place.clone()).collect()
     }
 
-    /// Whether somebody may wait for its evidence.
+    /// Whether somebody may wait for its evidence: nobody does for what has an object already, unless more was added.
     pub(super) fn is_hurried(&self) -> bool {
-        self.is_added || self.fetched.is_none()
+        self.is_added || (self.fetched.is_none() && self.object.is_none())
     }
 
     /// Whether what was just found is all that there is: no place that had something is missing, and if nothing was found, no place is.
@@ -157,7 +157,10 @@ impl Digest {
 
     pub(super) fn fail(&mut self, digest: &str, now: Timestamp) {
         self.failures += 1;
-        self.due = after(now, wait(RETRY, self.failures, digest));
+        // What was added meanwhile isn't in what failed.
+        if !self.is_added {
+            self.due = after(now, wait(RETRY, self.failures, digest));
+        }
     }
 
     /// Somebody else changed the object. It isn't fetched each time that somebody does.

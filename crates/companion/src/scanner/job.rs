@@ -14,7 +14,7 @@ use image_admission_judgement::report::ScanReport;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-pub(super) const JOB: Kind = Kind { api_version: "batch/v1", kind: "Job", plural: "jobs" };
+pub(super) const JOB: Kind = Kind { api_version: "batch/v1", kind: "Job" };
 /// What names begin with.
 const PREFIX: &str = "scan-";
 /// Where containers read the image, by the downward API.

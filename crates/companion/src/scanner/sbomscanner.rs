@@ -17,10 +17,8 @@ use image_admission_settings::{Platforms, SbomScanner as Source};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-pub(super) const REGISTRY: Kind =
-    Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "Registry", plural: "registries" };
-pub(super) const SCAN_JOB: Kind =
-    Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "ScanJob", plural: "scanjobs" };
+pub(super) const REGISTRY: Kind = Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "Registry" };
+pub(super) const SCAN_JOB: Kind = Kind { api_version: "sbomscanner.kubewarden.io/v1alpha1", kind: "ScanJob" };
 /// What names begin with.
 const PREFIX: &str = "image-admission-";
 /// The name of the only condition that a Registry of ours has.

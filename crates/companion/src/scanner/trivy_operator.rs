@@ -15,7 +15,7 @@ use image_admission_judgement::report::ScanReport;
 use image_admission_settings::TrivyOperator as Source;
 use serde_json::{Value, json};
 
-pub(super) const CRON_JOB: Kind = Kind { api_version: "batch/v1", kind: "CronJob", plural: "cronjobs" };
+pub(super) const CRON_JOB: Kind = Kind { api_version: "batch/v1", kind: "CronJob" };
 /// What names begin with.
 const PREFIX: &str = "scan-";
 /// The operator's label with the name of the workload that a report is about.

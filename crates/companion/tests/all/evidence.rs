@@ -353,6 +353,32 @@ fn a_stranger_keeps_nothing_from_being_copied() {
 }
 
 #[test]
+fn what_was_added_while_a_fetch_fails_is_fetched_at_once() {
+    let mut world = World::copied(None);
+    world.failure = Some(FetchFailure::Image);
+    world.evidence.observe(EvidenceObservation::Added(digest_of(WEB)), world.now);
+    world.pass(1);
+    world.evidence.observe(EvidenceObservation::Added(digest_of(WEB)), world.now);
+    world.pass(TAKES);
+    world.failure = None;
+    world.sign(WEB, "b");
+    world.pass(10);
+    assert_eq!(world.take_log(), ["fetch", "fetch", "replace"]);
+}
+
+#[test]
+fn an_object_that_is_shown_again_is_no_news() {
+    let mut world = World::copied(None);
+    let known = KnownObject::read(world.object(WEB).unwrap()).unwrap();
+    assert!(!world.evidence.is_news(&known));
+    let mut changed = world.object(WEB).unwrap().clone();
+    changed["metadata"]["generation"] = json!(2);
+    assert!(world.evidence.is_news(&KnownObject::read(&changed).unwrap()));
+    world.delete(WEB);
+    assert!(world.evidence.is_news(&known));
+}
+
+#[test]
 fn what_somebody_waits_for_is_fetched_first() {
     let mut world = World::new(None);
     for number in 0..600 {

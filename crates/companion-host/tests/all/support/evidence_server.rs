@@ -36,6 +36,27 @@ struct State {
     created: u64,
 }
 
+/// Answers on loopback until the test's runtime ends. Returns `host:port`.
+pub(crate) async fn serve<F>(answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static) -> String
+where
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let answer = answer.clone();
+            let service = service_fn(move |request| {
+                let answer = answer(request);
+                async move { Ok::<_, Infallible>(answer.await) }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    address
+}
+
 pub(crate) fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(bytes)))
 }
@@ -43,21 +64,12 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
 impl EvidenceServer {
     /// Serves on loopback until the test's runtime ends. Returns `host:port`.
     pub(crate) async fn serve(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
         let server = self.clone();
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                let server = server.clone();
-                let service = service_fn(move |request| {
-                    let server = server.clone();
-                    async move { Ok::<_, Infallible>(server.answer(request).await) }
-                });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-            }
-        });
-        address
+        serve(move |request| {
+            let server = server.clone();
+            async move { server.answer(request).await }
+        })
+        .await
     }
 
     /// Puts a manifest at its digest, and at a tag if there is one.

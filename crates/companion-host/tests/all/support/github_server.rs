@@ -1,15 +1,11 @@
 //! GitHub's API, or whoever it sends to, that answers what a test says.
 
+use super::evidence_server::serve;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
-use tokio::net::TcpListener;
 
 /// The server's state.
 #[derive(Clone, Default)]
@@ -49,26 +45,17 @@ impl Answer {
 impl GithubServer {
     /// Serves on loopback until the test's runtime ends. Returns `host:port`.
     pub(crate) async fn serve(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
         let server = self.clone();
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                let server = server.clone();
-                let service = service_fn(move |request| {
-                    let response = server.answer(&request);
-                    async move {
-                        match response {
-                            Some(response) => Ok::<_, Infallible>(response),
-                            None => std::future::pending().await,
-                        }
-                    }
-                });
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        serve(move |request| {
+            let response = server.answer(&request);
+            async move {
+                match response {
+                    Some(response) => response,
+                    None => std::future::pending().await,
+                }
             }
-        });
-        address
+        })
+        .await
     }
 
     /// Answers this at a path with its query. A path without an answer isn't there; one with the status 0 is never answered.
