@@ -281,6 +281,13 @@ func TestTheCompanionBringsEvidence(t *testing.T) {
 			t.Errorf("its Pod came after %v", took)
 		}
 	}
+	// A bare Pod's image is shown to the companion by hand.
+	bare := pushed(t, "companion/attested-bare")
+	attest(bare)
+	rejected(t, cluster.Kubectl("run", "bare", "--image", bare.Name, "--namespace", space), "build it where the key is")
+	asked := succeeds(t, cluster.Typed("image-admission scan "+bare.Name+" --wait --timeout 2m --namespace "+space))
+	contains(t, asked.Text(), ": admitted")
+	succeeds(t, cluster.Kubectl("run", "bare", "--image", bare.Name, "--namespace", space))
 	// Another's attestation doesn't count, wherever it is.
 	other := pushed(t, "companion/attested-other")
 	must(t, cluster.Attest(cluster.Registry.Host+"/"+other.Repository+"@"+other.Digest, "https://example.com/other", map[string]any{}))

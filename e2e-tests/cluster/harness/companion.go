@@ -107,6 +107,10 @@ func (c *Cluster) RemoveCompanion() error {
 	if _, err := c.must("", c.Tools.Kubectl, "delete", "deployment,lease", companionName, "--namespace", Namespace, "--ignore-not-found"); err != nil {
 		return err
 	}
+	// Those of its components, which the next deployment may not have.
+	if _, err := c.must("", c.Tools.Kubectl, "delete", "configmap", companionName+"-evidence", companionName+"-scan-job", "--namespace", Namespace, "--ignore-not-found"); err != nil {
+		return err
+	}
 	if err := c.waitNoCompanion(); err != nil {
 		return err
 	}
