@@ -82,7 +82,7 @@ pub(crate) struct Work {
     /// The watches that have listed everything.
     in_sync: BTreeSet<usize>,
     /// By identity, the reports that go by themselves: when they should be made anew.
-    mortal: BTreeMap<String, (Timestamp, DynamicObject)>,
+    mortal: BTreeMap<String, Timestamp>,
     /// By the kind, how often its watch failed.
     failures: BTreeMap<String, u64>,
     events: Arc<Events>,
@@ -232,7 +232,7 @@ impl Work {
             Purpose::Reports => {
                 strip(&mut object);
                 if let Some(due) = outlived(&object) {
-                    self.mortal.insert(object.metadata.uid.clone().unwrap_or_default(), (due, object.clone()));
+                    self.mortal.insert(object.metadata.uid.clone().unwrap_or_default(), due);
                 }
                 self.watched.put(object.clone());
                 self.touch(object, now);
@@ -335,11 +335,12 @@ impl Work {
         if !self.is_in_sync() {
             return;
         }
-        let dying = self.mortal.iter().filter(|(_, (due, _))| *due <= now).map(|(uid, _)| uid.clone());
-        for uid in dying.collect::<Vec<_>>() {
-            if let Some((_, report)) = self.mortal.remove(&uid) {
-                self.watched.remove(&report);
-                self.touch(report, now);
+        let dying: BTreeSet<String> =
+            self.mortal.iter().filter(|(_, due)| **due <= now).map(|(uid, _)| uid.clone()).collect();
+        if !dying.is_empty() {
+            let subjects = self.subjects.iter().filter(|subject| subject.purpose == Purpose::Reports);
+            for subject in subjects.cloned().collect::<Vec<_>>() {
+                self.lose(&subject, |uid| dying.contains(uid), now);
             }
         }
         for action in self.companion.due(now) {

@@ -84,7 +84,7 @@ func startAPIServer(folder, name string, tools Tools, authority *authority, etcd
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + authority.file("accounts.crt"), "--service-account-signing-key-file=" + authority.file("accounts.key"),
 		"--service-cluster-ip-range=" + serviceRange,
-		"--audit-policy-file=" + policy, "--audit-log-path=" + filepath.Join(folder, name+"-audit.log"),
+		"--audit-policy-file=" + policy, "--audit-log-path=" + filepath.Join(folder, name+"-audit.log"), "--audit-log-maxsize=10000",
 		"--allow-privileged=true", "--profiling=false",
 	}, options...))
 	if err != nil {
