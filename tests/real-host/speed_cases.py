@@ -31,7 +31,7 @@ def image_calls(world, repository, image, fields=SUMMARY, listed=False):
     name = f"{world.registry}/{repository}"
     reports = [get(api_version=SBOMSCANNER, kind="VulnerabilityReport", namespace="sbomscanner", field_masks=fields, name=report_name(world.registry, repository, "1.0", digest)) for digest in image["platforms"].values()]
     lists = [get(api_version="v1", kind="ConfigMap", field_masks=["data"], **LIST)] if listed else []
-    return [call("oci", "v1/manifest_digest", f"{name}:1.0"), call("oci", "v1/oci_manifest", f"{name}@{image['index']}"), *reports, *lists]
+    return [call("oci", "v1/oci_manifest", f"{name}:1.0"), *reports, *lists]
 
 
 def trivy_calls(world, image, gated):

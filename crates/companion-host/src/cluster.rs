@@ -97,13 +97,15 @@ pub(crate) struct Question<'a> {
     pub(crate) watched: &'a Watched,
     /// The last part of the image's repository. Lists have only what may be about it: there are as many reports as images.
     pub(crate) name: &'a str,
+    /// What tags stand for, as long as it is asked.
+    digests: RefCell<BTreeMap<String, String>>,
     /// Why a registry gave nothing, where one was asked last.
     failed: RefCell<Option<ReadFailure>>,
 }
 
 impl<'a> Question<'a> {
     pub(crate) fn new(watched: &'a Watched, name: &'a str) -> Self {
-        Self { watched, name, failed: RefCell::default() }
+        Self { watched, name, digests: RefCell::default(), failed: RefCell::default() }
     }
 
     /// Why a registry gave nothing, if one did.
@@ -122,23 +124,30 @@ impl<'a> Question<'a> {
 
 impl Host for Question<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
+        if let Some(digest) = self.digests.borrow().get(image) {
+            return Ok(digest.clone());
+        }
         let reference = reference(image)?;
-        self.ask(self.watched.registries.digest(&reference))
+        let digest = self.ask(self.watched.registries.digest(&reference))?;
+        self.digests.borrow_mut().insert(image.to_owned(), digest.clone());
+        Ok(digest)
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         let reference = reference(image)?;
+        if reference.digest().is_none() {
+            // Registries count who reads a manifest, and not who asks for its digest. So one that is known isn't read again.
+            return self.manifest(&reference.at(&self.manifest_digest(image)?));
+        }
         let known = || self.watched.manifests.lock().unwrap_or_else(PoisonError::into_inner);
-        if reference.digest().is_some()
-            && let Some(manifest) = known().get(image)
-        {
+        if let Some(manifest) = known().get(image) {
             return Ok(manifest.clone());
         }
         let read = self.ask(self.watched.registries.manifest(&reference))?;
         // As the policy's host hands it out: the policy proves an index by these bytes.
         let manifest: Manifest = serde_json::from_slice(&read.bytes).map_err(|_| malformed())?;
         let manifest = serde_json::to_vec(&manifest).map(Document).map_err(|_| malformed())?;
-        if reference.digest().is_some() && manifest.0.len() <= KEPT_BYTES {
+        if manifest.0.len() <= KEPT_BYTES {
             let mut known = known();
             if known.len() >= KEPT {
                 known.clear();

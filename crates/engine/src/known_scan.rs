@@ -8,7 +8,7 @@ use image_admission_image::{ImageReference, images};
 use image_admission_judgement::reason::NamedByMirror;
 use image_admission_judgement::report::{ReportSearch, ScanReport, Subject};
 use image_admission_settings::policy::rule_for;
-use image_admission_settings::{Platforms, PreScanAction, ScanAction, Settings};
+use image_admission_settings::{PreScanAction, ScanAction, Settings};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -41,9 +41,8 @@ pub fn known_scan(
     if is_decided_by_name {
         return None;
     }
-    // As for a Pod: where one platform is wanted, it is the one that runs.
-    let is_one = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
-    let is_pinned = is_one && settings.pin.enabled && !settings.pin.excludes(&reference);
+    // As for a Pod.
+    let is_pinned = settings.pin.enabled && !settings.pin.excludes(&reference);
     let subject = Subject {
         namespace: namespace.to_owned(),
         owners: Vec::new(),

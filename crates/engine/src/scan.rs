@@ -8,9 +8,7 @@ use image_admission_image::workload::WorkloadKind;
 use image_admission_judgement::reason::{Denial, ImageWarning, ScanStatus};
 use image_admission_judgement::report::{Owner, ReportSearch, ScanReport, Subject};
 use image_admission_settings::policy::rule_for;
-use image_admission_settings::{
-    EffectiveFallbacks, Fallback, Platforms, ReportSource, SbomSource, ScanAction, Settings,
-};
+use image_admission_settings::{EffectiveFallbacks, Fallback, ReportSource, SbomSource, ScanAction, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the scan phase
@@ -29,9 +27,7 @@ pub(crate) fn subject(
         pinned: Vec::new(),
     };
     let Some(workload) = reviewed.workload else { return subject };
-    let is_pinned = is_scanned
-        && pin::reaches(&reviewed.object, workload, &settings.pin)
-        && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    let is_pinned = is_scanned && pin::reaches(&reviewed.object, workload, &settings.pin);
     // An expression may request an image elsewhere in the object, which nothing pins.
     if is_pinned {
         let references = images.iter().map(|judged| &judged.reference);

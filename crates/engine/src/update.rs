@@ -7,7 +7,7 @@ use crate::pin::{self, EPHEMERAL_CONTAINERS, KeptPin};
 use crate::request::Operation;
 use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageList, UnreadableObject, WorkloadImage, images};
-use image_admission_judgement::resolve::{Digests, find_digest, resolve};
+use image_admission_judgement::resolve::{Digests, Purpose, find_digest, resolve_digest};
 use image_admission_settings::{Platforms, Settings};
 use serde_json::Value;
 
@@ -97,8 +97,11 @@ fn kept_pin(
     let digest = digest.as_ref().ok()?;
     // In an index, the pin may be that of the one wanted platform.
     let is_one_platform = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    let purpose = Purpose { is_vouched_for: false, is_pinned: true };
     let is_kept = digest == pinned
         || is_one_platform
-            && resolve(reference, Some(digest), false, true, settings, host).image.is_ok_and(|own| own.pin == pinned);
+            && resolve_digest(reference, digest.clone(), purpose, settings, host)
+                .image
+                .is_ok_and(|own| own.pin == pinned);
     is_kept.then(|| KeptPin { image: image.clone(), digest: pinned.to_owned() })
 }

@@ -22,12 +22,23 @@ pub struct Objects<'a> {
     kind: &'a str,
     /// Namespaces for which a GET was answered.
     answered: BTreeSet<String>,
+    /// What was read before its turn.
+    ahead: Vec<ReadAhead>,
+}
+
+/// An answer that is kept for the next GET of the same fields.
+#[derive(Debug)]
+struct ReadAhead {
+    namespace: String,
+    name: String,
+    fields: Vec<String>,
+    found: Result<Option<Document>, HostFailure>,
 }
 
 impl<'a> Objects<'a> {
     /// The objects of a kind, before the first call.
     pub fn new(host: &'a dyn Host, api_version: &'a str, kind: &'a str) -> Self {
-        Self { host, api_version, kind, answered: BTreeSet::new() }
+        Self { host, api_version, kind, answered: BTreeSet::new(), ahead: Vec::new() }
     }
 
     /// An object's name for people: `VulnerabilityReport sbomscanner/name`.
@@ -45,8 +56,21 @@ impl<'a> Objects<'a> {
         self.kind
     }
 
+    /// An object by name, if it exists. The next [`Objects::get`] of the same fields has the same answer, without another call.
+    pub fn read_ahead(&mut self, namespace: &str, name: &str, fields: &[&str]) -> Option<&Document> {
+        let found = self.get(namespace, name, fields);
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        let fields = fields.iter().map(|&field| field.to_owned()).collect();
+        self.ahead.push(ReadAhead { namespace, name, fields, found });
+        self.ahead.last()?.found.as_ref().ok()?.as_ref()
+    }
+
     /// An object by name, if it exists.
     pub fn get(&mut self, namespace: &str, name: &str, fields: &[&str]) -> Result<Option<Document>, HostFailure> {
+        let is_this = |ahead: &ReadAhead| ahead.namespace == namespace && ahead.name == name && ahead.fields == fields;
+        if let Some(place) = self.ahead.iter().position(is_this) {
+            return self.ahead.swap_remove(place).found;
+        }
         let resource = Resource { api_version: self.api_version, kind: self.kind, namespace, name };
         let found = match self.host.get_resource(&resource, fields) {
             Ok(document) => Some(document),

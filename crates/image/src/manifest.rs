@@ -12,7 +12,7 @@ use image_admission_untrusted::unreadable::unreadable;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The most entries of an index that are read, attestations included.
@@ -197,6 +197,12 @@ impl<'a> Manifest<'a> {
     /// digest. Nothing can be hidden in such a document.
     pub fn is_proven(&self, digest: &str) -> bool {
         proof::is_proven(self, digest)
+    }
+
+    /// The one of these SHA-256 digests that this is all of: in the spelling of a common tool, it has that digest. So a document
+    /// whose digest nobody told has one, if a report names it.
+    pub fn digest_among(&self, digests: &BTreeSet<String>) -> Option<String> {
+        proof::digest_among(self, digests)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
     ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
 };
-use crate::resolve::{Digests, PlatformManifest, Resolution, ResolvedImage, resolve};
+use crate::resolve::{Digests, PlatformManifest, Purpose, Resolution, ResolvedImage, resolve, resolve_digest};
 use crate::running::{RunningImage, RunningPods};
 use crate::vex::{VexDocuments, VexOfImage};
 use image_admission_attestors::Verifier;
@@ -33,7 +33,7 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
+use source::{Knowledge, Origin, Source, Statement, TaggedImage, WantedPlatform};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,7 +191,7 @@ pub struct Subject {
     pub owners: Vec<Owner>,
     /// By image, the containers that would run it.
     pub containers: BTreeMap<ImageReference, Vec<String>>,
-    /// The images for which one platform is pinned, by this request or by the requests for the workload's Pods.
+    /// The images that are pinned, by this request or by the requests for the workload's Pods.
     pub pinned: Vec<ImageReference>,
 }
 
@@ -429,7 +429,7 @@ impl<'a> ReportSearch<'a> {
     }
 
     /// What a reference stands for. It is resolved once, unless its digest was signed since.
-    fn resolution(&self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
+    fn resolution(&mut self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
         let mut known = known.borrow_mut();
         let is_vouched_for = known.is_vouched_for;
         if let Some((of, resolution)) = &known.resolved
@@ -438,13 +438,36 @@ impl<'a> ReportSearch<'a> {
             return Rc::clone(resolution);
         }
         let is_pinned = self.subject.pinned.contains(reference);
-        let digest = known.digest.as_ref();
-        let resolution = Rc::new(resolve(reference, digest, is_vouched_for, is_pinned, self.settings, self.host));
+        let (purpose, settings, host) = (Purpose { is_vouched_for, is_pinned }, self.settings, self.host);
+        let resolution = Rc::new(match &known.digest {
+            Some(digest) => resolve_digest(reference, digest.clone(), purpose, settings, host),
+            None => {
+                resolve(reference, purpose, settings, host, |platforms| self.reported_digests(reference, platforms))
+            }
+        });
         if resolution.digest.is_some() {
             known.digest.clone_from(&resolution.digest);
         }
         known.resolved = Some((is_vouched_for, Rc::clone(&resolution)));
         resolution
+    }
+
+    /// The digests that reports of a tag's repository name. Only the first source is asked: it is in any case.
+    fn reported_digests(&mut self, reference: &ImageReference, platforms: &[PlatformManifest]) -> BTreeSet<String> {
+        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
+        let needs_time = self.settings.reports.max_age.is_some();
+        let tagged = TaggedImage { reference, platforms, containers, needs_time };
+        self.report_sources().first_mut().map(|(_, source)| source.digests_of(&tagged, &judge)).unwrap_or_default()
+    }
+
+    /// The sources of reports, made once.
+    fn report_sources(&mut self) -> &mut Vec<(&'static str, Box<dyn Source<'a> + 'a>)> {
+        if self.sources.is_empty() {
+            let sources = self.settings.reports.sources.iter();
+            self.sources = sources.map(|source| (source.name(), self.source(source))).collect();
+        }
+        &mut self.sources
     }
 
     /// What an image is on each of its platforms that is judged: a list of what [`configurations`] tells.
@@ -634,13 +657,13 @@ impl<'a> ReportSearch<'a> {
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
         let reports = &self.settings.reports;
         match kind {
-            DocumentKind::Report if self.sources.is_empty() => {
-                self.sources = reports.sources.iter().map(|source| (source.name(), self.source(source))).collect();
-            }
             DocumentKind::Sbom if self.sboms.is_empty() => {
                 self.sboms = reports.sboms.iter().map(|source| (source.name(), self.sbom_source(source))).collect();
             }
-            DocumentKind::Report | DocumentKind::Sbom => {}
+            DocumentKind::Sbom => {}
+            DocumentKind::Report => {
+                self.report_sources();
+            }
         }
         // An image's packages never change, so an SBOM doesn't age.
         let (max_age, now) = (reports.max_age.as_ref().filter(|_| kind == DocumentKind::Report), self.now);

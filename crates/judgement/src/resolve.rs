@@ -1,15 +1,16 @@
 //! Resolving: from a reference to the one digest that is judged, and to the manifests of the platforms below it.
 //!
-//! A tag is requested once. Everything after that is requested by digest, the only form in which an answer is checked.
+//! A tag stands for one digest. Everything after that is requested by digest, the only form in which an answer is checked; or it is
+//! proven to have that digest.
 
 use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
 use image_admission_host::Host;
 use image_admission_image::manifest::{BaseImage, Descriptor, Kind, Manifest};
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, is_digest, is_internal};
-use image_admission_settings::{Platforms, Reports, Settings, UnprovenIndexes};
+use image_admission_settings::{Platforms, ReportSource, Reports, Settings, UnprovenIndexes};
 use image_admission_untrusted::remedy::{Remedy, is_on};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An image whose digest is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,31 +60,92 @@ pub struct Resolution {
 /// The digests that references stand for, or why they aren't known.
 pub type Digests = BTreeMap<ImageReference, Result<String, Unresolved>>;
 
-/// Requests the digest of a reference (unless it has one, or is `known` already) and the manifest at that digest. `is_pinned` says
-/// whether only [`ResolvedImage::pin`] can run.
+/// How an image is to be resolved, as a request has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Purpose {
+    /// Whether an attestor signed the digest.
+    pub is_vouched_for: bool,
+    /// Whether only [`ResolvedImage::pin`] can run.
+    pub is_pinned: bool,
+}
+
+/// Requests the digest of a reference, unless it has one, and the manifest at that digest.
+///
+/// Where the image is pinned, reports may spare the call for a tag's digest: see [`find_tagged`]. `reported` tells the digests that they
+/// name, for the wanted platforms of an index.
 pub fn resolve(
     reference: &ImageReference,
-    known: Option<&String>,
-    is_vouched_for: bool,
-    is_pinned: bool,
+    purpose: Purpose,
+    settings: &Settings,
+    host: &dyn Host,
+    reported: impl FnOnce(&[PlatformManifest]) -> BTreeSet<String>,
+) -> Resolution {
+    if (purpose.is_pinned || !is_on(Remedy::PinReportedDigest))
+        && may_be_reported(reference, settings)
+        && let Some(resolution) = find_tagged(reference, purpose, settings, host, reported)
+    {
+        return resolution;
+    }
+    match find_digest(reference, settings, host) {
+        Ok(digest) => resolve_digest(reference, digest, purpose, settings, host),
+        Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
+    }
+}
+
+/// Requests the manifest of a reference at a digest that is known.
+pub fn resolve_digest(
+    reference: &ImageReference,
+    digest: String,
+    purpose: Purpose,
     settings: &Settings,
     host: &dyn Host,
 ) -> Resolution {
-    match known.map_or_else(|| find_digest(reference, settings, host), |digest| Ok(digest.clone())) {
-        Ok(digest) => {
-            let Reports { platforms, unproven_indexes, .. } = &settings.reports;
-            let asked = Asked {
-                platforms,
-                unproven_indexes: *unproven_indexes,
-                is_verified: !settings.verification.is_empty(),
-                is_vouched_for,
-                is_pinned,
-            };
-            let image = find_image(reference, &digest, &asked, host);
-            Resolution { digest: Some(digest), image }
-        }
-        Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
+    let image = find_image(reference, &digest, &Asked::new(purpose, settings), host);
+    Resolution { digest: Some(digest), image }
+}
+
+/// Whether reports may tell a reference's digest: that of a tag, by a scanner whose reports are found without it. A mirror's tag may
+/// be another than the registry's.
+fn may_be_reported(reference: &ImageReference, settings: &Settings) -> bool {
+    let first = settings.reports.sources.first();
+    reference.digest().is_none()
+        && settings.mirrors.of(reference.host()).is_none()
+        && matches!(first, Some(ReportSource::SbomScanner(_) | ReportSource::TrivyOperator(_)))
+}
+
+/// What a tag stands for, by its manifest: the digest that a report names, if that is proven to be the manifest's, or else the one that
+/// the registry tells. None if the manifest can't be had by its tag.
+///
+/// The tag itself may show nodes more than the host shows. So this is only for images that are pinned: their digest runs, and its bytes
+/// are proven to hold nothing else.
+fn find_tagged(
+    reference: &ImageReference,
+    purpose: Purpose,
+    settings: &Settings,
+    host: &dyn Host,
+    reported: impl FnOnce(&[PlatformManifest]) -> BTreeSet<String>,
+) -> Option<Resolution> {
+    may_ask(reference, settings).ok()?;
+    let document = host.manifest(&reference.text()).ok()?;
+    let manifest = Manifest::read(&document.0).ok()?;
+    let asked = Asked::new(purpose, settings);
+    let platforms = asked_for(manifest.entries(), asked.platforms).map(|(wanted, _)| wanted).unwrap_or_default();
+    let reported = reported(&platforms);
+    let proven = match is_on(Remedy::ProveReportedDigest) {
+        true => manifest.digest_among(&reported),
+        false => reported.first().cloned(),
+    };
+    let standing_for =
+        |digest: String| Resolution { image: image_of(&manifest, &digest, true, &asked), digest: Some(digest) };
+    if let Some(digest) = proven {
+        return Some(standing_for(digest));
     }
+    Some(match find_digest(reference, settings, host) {
+        Ok(digest) if manifest.is_proven(&digest) || !is_on(Remedy::ProveTaggedManifest) => standing_for(digest),
+        // The tag has moved since, or no common tool wrote the manifest.
+        Ok(digest) => resolve_digest(reference, digest, purpose, settings, host),
+        Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
+    })
 }
 
 /// The digest that a reference stands for: its own, or the tag's present one.
@@ -139,6 +201,14 @@ pub struct Asked<'a> {
     pub is_pinned: bool,
 }
 
+impl<'a> Asked<'a> {
+    fn new(Purpose { is_vouched_for, is_pinned }: Purpose, settings: &'a Settings) -> Self {
+        let Reports { platforms, unproven_indexes, .. } = &settings.reports;
+        let (unproven_indexes, is_verified) = (*unproven_indexes, !settings.verification.is_empty());
+        Self { platforms, unproven_indexes, is_verified, is_vouched_for, is_pinned }
+    }
+}
+
 /// The manifests at a digest that are judged: of an index, those that the settings want.
 ///
 /// Nodes read an index with another parser than the host. So an index counts only if its bytes are proven, or if the one wanted
@@ -151,6 +221,19 @@ pub fn find_image(
 ) -> Result<ResolvedImage, Unresolved> {
     let document = host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)?;
     let manifest = Manifest::read(&document.0).map_err(|why| Unresolved::NoManifest(why.into()))?;
+    // Only of an index it matters, and an index is hashed for it.
+    let is_index = manifest.kind() == Kind::Index;
+    let is_proven = is_index && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
+    image_of(&manifest, digest, is_proven, asked)
+}
+
+/// The manifests that are judged, of a document with this digest. Of an index, `is_proven` says whether the document is all of it.
+fn image_of(
+    manifest: &Manifest<'_>,
+    digest: &str,
+    is_proven: bool,
+    asked: &Asked<'_>,
+) -> Result<ResolvedImage, Unresolved> {
     let image = |platforms, others, pin: &str, is_unproven| {
         let (digest, pin) = (digest.to_owned(), pin.to_owned());
         Ok(ResolvedImage { digest, platforms, others, pin, is_unproven, speaks_for_platforms: true, base: None })
@@ -168,7 +251,6 @@ pub fn find_image(
         }
         Kind::Index => {
             let (platforms, others) = asked_for(manifest.entries(), asked.platforms)?;
-            let is_proven = manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
             // The signer of an index may have seen in it what the host doesn't show: then no signature covers the platform.
             let is_certain = is_proven || !asked.is_verified;
             // A signed digest stays: with another one, no signature is found when the object comes again.

@@ -314,7 +314,10 @@ impl StubHost {
                 let moved = self.moved.get(image).filter(|_| self.times(call) > 1);
                 Ok(json!({"digest": moved.or(self.tags.get(image)).ok_or_else(unknown)?}))
             }
-            "v1/oci_manifest" => self.manifests.get(image).cloned().ok_or_else(unknown),
+            "v1/oci_manifest" => {
+                let behind_tag = || self.manifests.get(&at(image, self.tags.get(image)?));
+                self.manifests.get(image).or_else(behind_tag).cloned().ok_or_else(unknown)
+            }
             "v1/oci_manifest_config" => self.artifacts.get(image).cloned().ok_or_else(unknown),
             "v2/verify" => self.verify(call),
             "can_i" => {

@@ -185,6 +185,12 @@ pub enum Remedy {
     AskEverySigner,
     /// A finding of several vulnerabilities is cleared only if each of them is.
     ClearEveryCve,
+    /// The digest that a report names is a tag's only if it is proven to be that of the tag's manifest.
+    ProveReportedDigest,
+    /// It stands for the tag only where it is pinned: the tag may show nodes more than it shows the host.
+    PinReportedDigest,
+    /// What a tag showed is what its digest stands for only if that is proven: the tag may have moved in between.
+    ProveTaggedManifest,
 }
 
 /// Whether a remedy is on: always.

@@ -99,5 +99,5 @@ fn the_digest_that_is_pinned_is_the_registrys() {
     assert_eq!(response["accepted"], true, "{response}");
     let pinned = response.pointer("/mutated_object/spec/containers/0/image").unwrap();
     assert_eq!(*pinned, format!("{image}@{}", registry.digest("team/app", "1.0")));
-    assert_eq!(reply.exchanges.len(), 4, "one digest, one manifest, one report a platform");
+    assert_eq!(reply.exchanges.len(), 4, "one manifest, one digest, one report a platform");
 }

@@ -217,7 +217,7 @@ fn a_recording_gives_the_same_answers_and_leaves_nothing_over() {
     let left_over = run("pod.yaml", &["--replay", &session]);
     assert_eq!(left_over.code, 1);
     assert!(left_over.output.starts_with("Pod web in namespace shop, create\n"), "{}", left_over.output);
-    let wanted = "error: the recording has more than was asked for; record it again, or remove:\n  exchange 1 was never asked for: {\"OciManifestDigest\":{\"image\":\"localhost:5000/team/pending:1.0\"}}\n";
+    let wanted = "error: the recording has more than was asked for; record it again, or remove:\n  exchange 1 was never asked for: {\"OciManifest\":{\"image\":\"localhost:5000/team/pending:1.0\"}}\n";
     assert!(left_over.errors.starts_with(wanted), "{}", left_over.errors);
 }
 

@@ -16,6 +16,7 @@ mod mirrors;
 mod moved;
 mod mutilated;
 mod packages;
+mod reported_digest;
 mod reread;
 mod running;
 mod said;

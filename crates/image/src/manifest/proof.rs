@@ -8,6 +8,7 @@ use data_encoding::HEXLOWER;
 use image_admission_untrusted::json::JsonString;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
+use std::collections::BTreeSet;
 
 /// The most bytes that are hashed for one document, over all spellings: its pusher chooses how large it is.
 const MAX_HASHED: usize = 8 * 1024 * 1024;
@@ -156,17 +157,49 @@ static ESCAPES: [Escapes; 3] = [Escapes::Html, Escapes::None, Escapes::Slash];
 /// Whether one of the spellings of `manifest`, with a line break at its end or without, has the digest.
 pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
     let Some(wanted) = WantedDigest::read(digest) else { return false };
-    let Some(parts) = Parts::read(manifest) else { return false };
     let all = ORDERS.iter().flat_map(|&order| {
         LAYOUTS.iter().flat_map(move |&layout| ESCAPES.iter().map(move |&escapes| Spelling { order, layout, escapes }))
     });
     let others = all.filter(|spelling| !KNOWN.contains(spelling));
+    let spellings = likely(manifest).chain(others);
+    find_spelling(manifest, spellings, |text| wanted.is_of(text).then_some(())).is_some()
+}
+
+/// The first of the digests that a known spelling of `manifest` has, with a line break at its end or without.
+pub(super) fn digest_among(manifest: &Manifest<'_>, digests: &BTreeSet<String>) -> Option<String> {
+    if digests.is_empty() {
+        return None;
+    }
+    find_spelling(manifest, likely(manifest), |text| {
+        let hash = Sha256::new_with_prefix(text);
+        let with_line_break = hash.clone().chain_update(b"\n");
+        let spelled = [hash, with_line_break].into_iter();
+        spelled
+            .map(|hash| format!("sha256:{}", HEXLOWER.encode(&hash.finalize())))
+            .find(|digest| digests.contains(digest))
+    })
+}
+
+/// The known spellings: for documents of Docker's types, those of Docker's tools first.
+fn likely(manifest: &Manifest<'_>) -> impl Iterator<Item = Spelling> + use<> {
+    let is_dockers = manifest.media_type.as_ref().is_some_and(|media_type| media_type.as_str().contains("docker"));
+    let is_first = move |spelling: &Spelling| is_dockers && spelling.order == &DOCKER;
+    KNOWN.into_iter().filter(is_first).chain(KNOWN.into_iter().filter(move |spelling| !is_first(spelling)))
+}
+
+/// What `found` makes of the first spelling that it takes.
+fn find_spelling<T>(
+    manifest: &Manifest<'_>,
+    spellings: impl Iterator<Item = Spelling>,
+    found: impl Fn(&[u8]) -> Option<T>,
+) -> Option<T> {
+    let parts = Parts::read(manifest)?;
     // Enough for the whole document, unless entries are large.
     let entries = manifest.entries().len() + parts.layers.as_ref().map_or(0, Vec::len);
     let mut writer = Writer { text: Vec::with_capacity(512 + 320 * entries), ..Writer::default() };
     let mut hashed = 0;
     let mut last: Option<Spelling> = None;
-    for spelling in KNOWN.into_iter().chain(others) {
+    for spelling in spellings {
         // Escapes make a difference only if there is something to escape.
         let is_same = last.is_some_and(|last| last.order == spelling.order && last.layout == spelling.layout);
         if is_same && !writer.has_escapable && spelling.escapes != Escapes::Slash {
@@ -174,16 +207,16 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
         }
         writer.begin(spelling);
         writer.document(manifest, &parts, spelling.order);
-        if wanted.is_of(&writer.text) {
-            return true;
+        if let Some(found) = found(&writer.text) {
+            return Some(found);
         }
         hashed += writer.text.len();
         if hashed > MAX_HASHED {
-            return false;
+            return None;
         }
         last = Some(spelling);
     }
-    false
+    None
 }
 
 /// The digest that a spelling must have.

@@ -12,7 +12,7 @@
 mod progress;
 
 use super::cluster::{self, Named, NamedReports, Objects, origin};
-use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
+use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use data_encoding::HEXLOWER;
@@ -33,7 +33,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
@@ -153,10 +153,25 @@ impl<'a> Shelf<'a> {
     fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
         let mut names = Vec::new();
         for image in wanted.names() {
-            let host = scanners_host(image);
-            let workload_scan = self.workload_scans.entry(host.to_owned());
-            let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
-            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
+            // Images that are pinned without a tag are stored with their digest instead of the tag.
+            let tag = image.tag().unwrap_or(&wanted.image.digest);
+            names.extend(self.names_of(image, tag, &wanted.manifest.digest));
+        }
+        names
+    }
+
+    /// The names that the report of a platform can have, if the scanner knows the image by this reference. The Registry resource is
+    /// one that the settings name, or the one that workload scanning makes for the registry.
+    fn names_of(&mut self, image: &ImageReference, tag: &str, digest: &str) -> Vec<String> {
+        let (host, repository) = (scanners_host(image), image.repository());
+        let workload_scan = self.workload_scans.entry(host.to_owned());
+        let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
+        let registries = self.registry_resources.iter().chain([&*workload_scan]);
+        let mut names = Vec::new();
+        for name in registries.map(|registry| hash(&format!("{registry}/{host}/{repository}:{tag}@{digest}"))) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
         names
     }
@@ -288,6 +303,26 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
     fn whereabouts(&self) -> Whereabouts {
         self.reports.whereabouts()
     }
+
+    /// The reports of an index's platforms have computed names, and name the index.
+    fn digests_of(&mut self, tagged: &TaggedImage<'_>, judge: &Judge<'a>) -> BTreeSet<String> {
+        let platform = tagged.platforms.iter().find(|platform| platform.unjudgeable.is_none());
+        let Some((platform, tag)) = platform.zip(tagged.reference.tag()) else { return BTreeSet::new() };
+        let names = self.reports.names_of(tagged.reference, tag, &platform.digest);
+        let fields = fields(judge, judge.depth());
+        let mut digests = BTreeSet::new();
+        for namespace in self.reports.namespaces.clone() {
+            for name in &names {
+                let document = self.reports.catalogue.objects.read_ahead(namespace, name, &fields);
+                let report = document.and_then(|document| document.read::<ListItem<'_>>().ok());
+                if let Some(image) = report.and_then(|report| report.image_metadata) {
+                    let index = image.index_digest.as_ref().map(JsonString::as_str);
+                    digests.extend(tagged.named(&image.described(), index));
+                }
+            }
+        }
+        digests
+    }
 }
 
 impl<'a> Catalogue<'a> {
@@ -366,28 +401,6 @@ fn is_object(
     (metadata.namespace.as_ref().map(JsonString::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
         && metadata.name.as_str() == name
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
-}
-
-/// The names that the report can have, if the scanner knows the image by this reference. The Registry resource is one that the
-/// settings name, or the one that workload scanning makes for the registry.
-fn computed_names(
-    reference: &ImageReference,
-    wanted: &WantedPlatform<'_>,
-    registry_resources: &[String],
-    workload_scan: &str,
-) -> Vec<String> {
-    // Images that are pinned without a tag are stored with their digest instead of the tag.
-    let tag = reference.tag().unwrap_or(&wanted.image.digest);
-    let (host, repository, digest) = (scanners_host(reference), reference.repository(), &wanted.manifest.digest);
-    let registries = registry_resources.iter().map(String::as_str).chain([workload_scan]);
-    let name = |registry| hash(&format!("{registry}/{host}/{repository}:{tag}@{digest}"));
-    let mut names = Vec::new();
-    for name in registries.map(name) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 /// The scanner's hash of a name: SHA-256, in hexadecimal digits.
@@ -508,6 +521,9 @@ struct ImageMetadata<'a> {
     platform: Option<JsonString<'a>>,
     #[serde(borrow)]
     digest: Option<JsonString<'a>>,
+    /// That of the index, since v0.10.
+    #[serde(borrow)]
+    index_digest: Option<JsonString<'a>>,
 }
 
 impl ImageMetadata<'_> {
@@ -518,6 +534,16 @@ impl ImageMetadata<'_> {
             repository: self.repository.map(JsonString::into_owned),
             platform: self.platform.map(JsonString::into_owned),
             digest: self.digest.map(JsonString::into_owned),
+            index_digest: self.index_digest.map(JsonString::into_owned),
+        }
+    }
+
+    /// Its registry and repository.
+    fn described(&self) -> Described<'_> {
+        Described {
+            registry: self.registry_uri.as_ref().map(JsonString::as_str),
+            repository: self.repository.as_ref().map(JsonString::as_str),
+            ..Described::default()
         }
     }
 
@@ -529,13 +555,7 @@ impl ImageMetadata<'_> {
             return false;
         };
         let platform = self.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
-        let described = Described {
-            registry: self.registry_uri.as_ref().map(JsonString::as_str),
-            repository: self.repository.as_ref().map(JsonString::as_str),
-            tag: None,
-            digest: Some(digest),
-            platform: platform.as_ref(),
-        };
+        let described = Described { digest: Some(digest), platform: platform.as_ref(), ..self.described() };
         wanted.is_named_by(Some(digest)) && wanted.is_described_by(&described, ReportIdentity::Digest)
     }
 

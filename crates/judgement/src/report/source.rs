@@ -13,6 +13,7 @@ use image_admission_scan_report::finding::Findings;
 use image_admission_settings::ReportIdentity;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image
@@ -24,6 +25,11 @@ pub(crate) trait Source<'a> {
 
     /// Where it looks, after "no scan report yet".
     fn whereabouts(&self) -> Whereabouts;
+
+    /// The digests that reports of a tag's repository name, as far as they are found without the tag's digest.
+    fn digests_of(&mut self, _tagged: &TaggedImage<'_>, _judge: &Judge<'a>) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 }
 
 /// One platform of an image, for which reports are wanted.
@@ -43,6 +49,25 @@ pub(crate) struct WantedPlatform<'a> {
     /// How old a report may be, and the present time.
     pub max_age: Option<&'a WrittenDuration>,
     pub now: Timestamp,
+}
+
+/// An image whose digest reports may tell.
+#[derive(Debug)]
+pub(crate) struct TaggedImage<'a> {
+    pub reference: &'a ImageReference,
+    /// Its wanted platforms; none if it is for one platform only.
+    pub platforms: &'a [PlatformManifest],
+    /// As [`WantedPlatform::containers`].
+    pub containers: &'a [String],
+    /// Whether the age of reports matters.
+    pub needs_time: bool,
+}
+
+impl TaggedImage<'_> {
+    /// The digest that a report names, if it describes an image of the same registry and repository.
+    pub(crate) fn named(&self, described: &Described<'_>, digest: Option<&str>) -> Option<String> {
+        digest.filter(|digest| !digest.is_empty() && is_named_by(described, self.reference)).map(str::to_owned)
+    }
 }
 
 /// The image that a report was judged for, and its platform's digest, if that matters.

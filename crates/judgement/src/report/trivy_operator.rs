@@ -11,9 +11,10 @@ mod owner;
 
 use super::Subject;
 use super::cluster::{self, Named, NamedReports, Objects, origin};
-use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
+use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
+use crate::resolve::PlatformManifest;
 use image_admission_host::{Host, HostFailure};
 use image_admission_image::manifest::{Kind, Manifest};
 use image_admission_scan_report::finding::{EpssScores, Finding, Findings, OperatingSystem, summed};
@@ -27,7 +28,7 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use owner::Owner;
 
@@ -122,11 +123,10 @@ impl<'a> Shelf<'a> {
 
     fn described<'i>(&'i self, identity: &'i Identity<'_>) -> Described<'i> {
         Described {
-            registry: identity.server.as_ref().map(JsonString::as_str),
-            repository: identity.repository.as_ref().map(JsonString::as_str),
             tag: identity.tag.as_ref().map(JsonString::as_str),
             digest: identity.digest(),
             platform: Some(&self.settings.platform),
+            ..identity.described()
         }
     }
 
@@ -164,14 +164,11 @@ impl<'a> Shelf<'a> {
 
     /// Objects of the same image, whatever workload they are of.
     fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
-        if !self.lists.contains_key(namespace) {
-            let listed = list(&mut self.objects, namespace);
-            self.lists.insert(namespace, listed);
-        }
-        let listed: Vec<Listed> = match self.lists.get(namespace) {
-            Some(Ok(listed)) => listed.iter().filter(|item| item.identity.is_of_repository(wanted)).cloned().collect(),
-            Some(Err(failure)) => return Err(failure.clone()),
-            None => Vec::new(),
+        let objects = &mut self.objects;
+        let listed = self.lists.entry(namespace).or_insert_with(|| list(objects, namespace));
+        let listed: Vec<Listed> = match listed {
+            Ok(listed) => listed.iter().filter(|item| item.identity.is_of_repository(wanted)).cloned().collect(),
+            Err(failure) => return Err(failure.clone()),
         };
         let by_digest: Vec<String> =
             listed.iter().filter(|item| self.is_described(&item.identity, wanted)).map(|i| i.name.clone()).collect();
@@ -189,9 +186,9 @@ impl<'a> Shelf<'a> {
     }
 
     /// The names under which a namespace has objects of the workload's containers.
-    fn computed_names(&self, namespace: &str, wanted: &WantedPlatform<'_>) -> Vec<String> {
+    fn computed_names(&self, namespace: &str, containers: &[String]) -> Vec<String> {
         match namespace == self.subject.namespace {
-            true => owner::report_names(&self.subject.owners, wanted.containers),
+            true => owner::report_names(&self.subject.owners, containers),
             false => Vec::new(),
         }
     }
@@ -214,7 +211,7 @@ trait Kept<'a>: NamedReports<'a> + Sized {
         }
         let namespaces = shelf.namespaces.clone();
         let (beside, names) =
-            (shelf.subject.namespace.as_str(), shelf.computed_names(&shelf.subject.namespace, wanted));
+            (shelf.subject.namespace.as_str(), shelf.computed_names(&shelf.subject.namespace, wanted.containers));
         let names = |namespace: &str| if namespace == beside { names.clone() } else { Vec::new() };
         let mut statements = cluster::search_all(self, &namespaces, names, wanted, judge);
         if statements.is_empty() {
@@ -337,6 +334,29 @@ impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
     fn whereabouts(&self) -> Whereabouts {
         self.0.whereabouts()
     }
+
+    /// All reports are listed in any case, after a GET.
+    fn digests_of(&mut self, tagged: &TaggedImage<'_>, judge: &Judge<'a>) -> BTreeSet<String> {
+        let shelf = &mut self.0;
+        let is_scanned =
+            |own: &PlatformManifest| own.platform.as_ref().is_none_or(|own| own.is_same(&shelf.settings.platform));
+        let mut digests = BTreeSet::new();
+        if !tagged.platforms.is_empty() && !tagged.platforms.iter().any(is_scanned) {
+            return digests;
+        }
+        for namespace in shelf.namespaces.clone() {
+            if let Some(name) = shelf.computed_names(namespace, tagged.containers).first() {
+                let fields = fields(judge, judge.depth(), tagged.needs_time);
+                shelf.objects.read_ahead(namespace, name, &fields);
+            }
+            let objects = &mut shelf.objects;
+            let listed = shelf.lists.entry(namespace).or_insert_with(|| list(objects, namespace));
+            for item in listed.iter().flatten() {
+                digests.extend(tagged.named(&item.identity.described(), item.identity.digest()));
+            }
+        }
+        digests
+    }
 }
 
 /// The fields to request of a report: exactly those that the settings need.
@@ -437,6 +457,15 @@ impl<'a> Identity<'a> {
 
     fn digest(&self) -> Option<&str> {
         self.digest.as_ref().map(JsonString::as_str).filter(|digest| !digest.is_empty())
+    }
+
+    /// Its registry and repository.
+    fn described(&self) -> Described<'_> {
+        Described {
+            registry: self.server.as_ref().map(JsonString::as_str),
+            repository: self.repository.as_ref().map(JsonString::as_str),
+            ..Described::default()
+        }
     }
 
     fn is_of_repository(&self, wanted: &WantedPlatform<'_>) -> bool {

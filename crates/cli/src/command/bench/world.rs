@@ -149,7 +149,7 @@ fn report(name: &str, repository: &str, digest: &str, platform: &str, findings: 
         .collect();
     json!({
         "apiVersion": API_VERSION, "kind": "VulnerabilityReport", "metadata": {"name": name, "namespace": NAMESPACE},
-        "imageMetadata": {"registry": "r", "registryURI": REGISTRY, "repository": repository, "tag": "1.0", "platform": platform, "digest": digest},
+        "imageMetadata": {"registry": "r", "registryURI": REGISTRY, "repository": repository, "tag": "1.0", "platform": platform, "digest": digest, "indexDigest": self::digest(&index(repository))},
         "report": {
             "summary": {"critical": 0, "high": findings, "medium": 0, "low": 0, "unknown": 0, "suppressed": 0},
             "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": entries}],
@@ -196,7 +196,8 @@ impl Ready {
                 json!({"manifest": {}, "digest": wanted, "config": signer.ok_or("manifest unknown")?.envelope()})
             }
             "v1/oci_manifest" => {
-                let image = request.as_str().and_then(|image| image.split_once('@')).map_or("", |(image, _)| image);
+                let image = request.as_str().unwrap_or_default();
+                let image = image.split_once('@').map_or(image.trim_end_matches(":1.0"), |(image, _)| image);
                 return Ok(index(image.split_once('/').map_or(image, |(_, repository)| repository)).into_bytes());
             }
             "v2/verify" => {

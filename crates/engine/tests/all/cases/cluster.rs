@@ -67,7 +67,7 @@ impl Cluster {
     /// What the engine must never do to a host.
     pub(crate) fn wrongs(&self) -> Vec<String> {
         let mut wrongs = Vec::new();
-        let (mut resolved, mut is_read) = (Vec::new(), false);
+        let (mut resolved, mut shown, mut is_read) = (Vec::new(), Vec::new(), false);
         for call in self.stub.calls() {
             let image = call.image().to_owned();
             match call.operation.as_str() {
@@ -76,6 +76,10 @@ impl Cluster {
                 }
                 "v1/manifest_digest" if self.tags.contains(&image) => resolved.push(image),
                 "v1/oci_manifest" if self.contents.contains(&image) => {}
+                "v1/oci_manifest" if shown.contains(&image) => {
+                    wrongs.push(format!("the host is asked what {image} is twice"));
+                }
+                "v1/oci_manifest" if self.tags.contains(&image) => shown.push(image),
                 "v1/manifest_digest" | "v1/oci_manifest" => {
                     wrongs.push(format!("the host is asked for {image}, which is no name of a judged image"));
                 }
