@@ -168,7 +168,7 @@ def build_cases(world):
 
     # The same by a bundle of cosign 3, which the policy verifies: beside the image, and in an object of the cluster.
     own = world.push_made("team/made")
-    beside = world.attach_evidence("team/made", own, made("sign-p256.json"), BUNDLE)
+    beside = world.attach_evidence("team/made", own, (made("sign-p256.json"), BUNDLE))
     world.add_evidence(own, (BUNDLE, base64.b64encode(made("sign-p256.json").encode()).decode()))
     name = f"{world.registry}/team/made"
     signed, tag_call = verification(world, made("p256.pub"), "verifyImageSignatures(i, [attestors.team]) > 0"), call("oci", "v1/manifest_digest", f"{name}:1.0")
