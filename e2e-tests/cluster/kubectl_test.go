@@ -119,8 +119,8 @@ func TestATagMovesUnderAPod(t *testing.T) {
 	if moved.Digest == image.Digest {
 		t.Fatal("both builds have one digest")
 	}
-	// The host's answer about the tag is good for a minute; within it, what was judged is what runs.
-	succeeds(t, apply(pod("app", image.Name), space))
+	// A report told the digest, so the host first asks for the tag's digest now: it is that of an image that nobody scanned.
+	rejected(t, apply(pod("app", image.Name), space), "no scan report yet")
 	runs(t, space, image.Pinned())
 }
 
