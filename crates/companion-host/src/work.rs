@@ -338,6 +338,8 @@ impl Work {
         let dying: BTreeSet<String> =
             self.mortal.iter().filter(|(_, due)| **due <= now).map(|(uid, _)| uid.clone()).collect();
         if !dying.is_empty() {
+            // Also those that another report has taken the name of.
+            self.mortal.retain(|uid, _| !dying.contains(uid));
             let subjects = self.subjects.iter().filter(|subject| subject.purpose == Purpose::Reports);
             for subject in subjects.cloned().collect::<Vec<_>>() {
                 self.lose(&subject, |uid| dying.contains(uid), now);
