@@ -19,7 +19,7 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import BUNDLE, CONFIG, COSE, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http, made
+from world import BUNDLE, CONFIG, COSE, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http, made, sha256
 
 REGISTRY = "localhost:5000"
 CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "evidence", "attested-reports", "configurations", "break_glass", "message", "mirrors"]
@@ -90,6 +90,7 @@ def make_world():
     last["report"]["imageMetadata"]["repository"] = "team/app"
     add_findings(world, push, last)
     add_progress(world, push, names)
+    add_registries(world, push)
     add_trivy_operator(world, push, names, images)
     add_sboms(world, push, names, last)
     add_artifacts(world, push, names, images)
@@ -147,6 +148,20 @@ def add_findings(world, push, last):
     del last["report"]["report"]
     push("team/lying:1.0", reports={AMD64: {}}, entries=[entry("CVE-2025-0008", "CRITICAL", "x")])
     last["report"]["report"]["summary"]["critical"] = 0
+
+
+def add_registries(world, push):
+    """A namespace whose Registries name all reports of a tag, one of them the companion's."""
+    companions = "image-admission-" + sha256(f"{REGISTRY}/registry/asked:1.0".encode())[:32]
+    labels = {"app.kubernetes.io/managed-by": "image-admission-companion"}
+    world.add_sbomscanner_registry("elsewhere", "ghcr.io", namespace="registries")
+    world.add_sbomscanner_registry("team", namespace="registries")
+    world.add_sbomscanner_registry(companions, namespace="registries", labels=labels)
+    of_team = {"namespace": "registries", "registry_resource": "team"}
+    push("registry/clean:1.0", (AMD64, ARM64), {AMD64: {}, ARM64: {}}, **of_team)
+    push("registry/bad:1.0", reports={AMD64: {"CRITICAL": 1}}, **of_team)
+    push("registry/asked:1.0", reports={AMD64: {"CRITICAL": 1}}, namespace="registries", registry_resource=companions)
+    push("registry/never:1.0")
 
 
 def add_progress(world, push, names):

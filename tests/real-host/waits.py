@@ -6,7 +6,10 @@
    images that are new to a server that has answered before.
 3. A hundred clients at a time: p50, p95 and p99.
 
-    python3 tests/real-host/waits.py [--rounds N]
+    python3 tests/real-host/waits.py [--rounds N] [--new]
+
+With `--new`, only images that are new to a running server, over TLS, with the requests that reach the registry. BEFORE may name another module,
+which is asked in the same rounds.
 
 Medians of the rounds. MODULE, IMAGE_CVE_POLICY and CEL_POLICY name annotated modules, as for `speed.py`; `calls` is the policy that makes
 the host calls that judging can't do without, and `nothing` the same without any.
@@ -59,10 +62,33 @@ def new_to_a_running_server(world, policy, images):
     return times[1:]
 
 
+def new_over_tls(rounds):
+    """The same over TLS, and what one image asks of the registry; then with warm caches."""
+    world = World(tls=True)
+    many = build_cases(world)["20-images"]
+    world.serve_cluster()
+    modules = {"now": os.environ.get("MODULE") or build_module()} | ({"before": os.environ["BEFORE"]} if "BEFORE" in os.environ else {})
+    cold, warm, requests = ({name: [] for name in modules} for _ in range(3))
+    for turn in range(rounds):
+        for name in list(modules)[:: 1 if turn % 2 else -1]:
+            policy = {"module": modules[name], "settings": many["settings"]}
+            before = world.asked_of_registry()
+            cold[name] += new_to_a_running_server(world, policy, many["images"])
+            requests[name].append((world.asked_of_registry() - before) / len(many["images"]))
+            warm[name] += asked(world, policy, review(pod(many["images"][:1])))[1:]
+    for name in modules:
+        print(f"over TLS, {name}: an image that is new to a running server p50 {statistics.median(cold[name]):.1f} ms of {len(cold[name])}, "
+              f"{statistics.median(requests[name]):.1f} requests to the registry, warm {statistics.median(warm[name]):.2f} ms", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--rounds", type=int, default=5)
-    rounds = arguments.parse_args().rounds
+    arguments.add_argument("--new", action="store_true")
+    given = arguments.parse_args()
+    rounds = given.rounds
+    if given.new:
+        return new_over_tls(rounds)
     world = World()
     cases = build_cases(world)
     world.serve_cluster()

@@ -11,7 +11,7 @@
 `policy-server`, `kwctl`, `docker-registry` and `wrk` are found on PATH, or by POLICY_SERVER, KWCTL, DOCKER_REGISTRY and
 WRK. Everything listens on 127.0.0.1, and ends with the program.
 """
-import atexit, base64, gzip, hashlib, io, json, os, shutil, socket, subprocess, sys, tarfile, tempfile, time, urllib.error, urllib.request
+import atexit, base64, datetime, gzip, hashlib, io, ipaddress, json, os, shutil, socket, subprocess, sys, tarfile, tempfile, time, urllib.error, urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -23,6 +23,7 @@ NAMESPACED = [
     (SBOMSCANNER, "VulnerabilityReport", "vulnerabilityreports"),
     (SBOMSCANNER, "Image", "images"),
     ("sbomscanner.kubewarden.io/v1alpha1", "ScanJob", "scanjobs"),
+    ("sbomscanner.kubewarden.io/v1alpha1", "Registry", "registries"),
     (TRIVY_OPERATOR, "VulnerabilityReport", "vulnerabilityreports"),
     ("v1", "Pod", "pods"),
     ("v1", "Service", "services"),
@@ -95,9 +96,10 @@ def compact(document):
 
 
 class World:
-    """Images in a registry, and the objects of a cluster. `registry_port` is for records in which the address stands."""
+    """Images in a registry, and the objects of a cluster. `registry_port` is for records in which the address stands. With `tls` the
+    policy server asks the registry over TLS, and what it asks is logged."""
 
-    def __init__(self, registry_port=None):
+    def __init__(self, registry_port=None, tls=False):
         self.folder = tempfile.mkdtemp(prefix="real-host-")
         self.processes = []
         atexit.register(self.stop)
@@ -107,6 +109,50 @@ class World:
         settings = self.write("registry.yml", f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {self.folder}/images}}, delete: {{enabled: true}}}}\nhttp: {{addr: \"127.0.0.1:{port}\"}}\n")
         self.start("registry", [find_tool("docker-registry"), "serve", settings])
         self.wait_for(f"http://{self.registry}/v2/")
+        self.pushes_to, self.trusted = self.registry, None
+        if tls:
+            self.serve_over_tls(settings)
+
+    def serve_over_tls(self, settings):
+        """The same images at another port, from now on the registry's."""
+        port = free_port()
+        self.trusted, certificate, key = self.certificate()
+        with open(settings) as file:
+            rest, _ = file.read().split("http:")
+        tls = self.write("registry-tls.yml", f"{rest}http: {{addr: \"127.0.0.1:{port}\", tls: {{certificate: {certificate}, key: {key}}}}}\n")
+        self.start("registry-tls", [find_tool("docker-registry"), "serve", tls])
+        self.registry = f"127.0.0.1:{port}"
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            except OSError:
+                time.sleep(0.02)
+
+    def certificate(self):
+        """The files of an authority, and of a certificate of 127.0.0.1 by it with its key."""
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.x509.oid import NameOID
+
+        now = datetime.datetime.now(datetime.timezone.utc)
+        own, of_authority = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+        name, authority = (x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)]) for text in ("127.0.0.1", "authority"))
+
+        def signed(subject, key, extension):
+            made = x509.CertificateBuilder().subject_name(subject).issuer_name(authority).public_key(key.public_key()).serial_number(x509.random_serial_number())
+            made = made.not_valid_before(now - datetime.timedelta(hours=1)).not_valid_after(now + datetime.timedelta(days=1))
+            return made.add_extension(extension, critical=True).sign(of_authority, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+        key = own.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
+        certificate = signed(name, own, x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]))
+        files = {"authority.pem": signed(authority, of_authority, x509.BasicConstraints(ca=True, path_length=None)), "registry.pem": certificate, "registry.key": key}
+        return [self.write(file, text) for file, text in files.items()]
+
+    def asked_of_registry(self):
+        """How many requests the registry has answered over TLS."""
+        with open(os.path.join(self.folder, "registry-tls.log")) as log:
+            return sum('"GET /v2/' in line or '"HEAD /v2/' in line for line in log)
 
     # Processes.
 
@@ -158,9 +204,9 @@ class World:
     def blob(self, repository, data):
         """Pushes a blob; its descriptor, without a media type."""
         digest = "sha256:" + sha256(data)
-        _, headers = http(f"http://{self.registry}/v2/{repository}/blobs/uploads/", b"", "POST")
+        _, headers = http(f"http://{self.pushes_to}/v2/{repository}/blobs/uploads/", b"", "POST")
         place = headers["Location"]
-        place = place if place.startswith("http") else f"http://{self.registry}{place}"
+        place = place if place.startswith("http") else f"http://{self.pushes_to}{place}"
         http(f"{place}{'&' if '?' in place else '?'}digest={digest}", data, "PUT", {"content-type": "application/octet-stream"})
         return {"digest": digest, "size": len(data)}
 
@@ -168,7 +214,7 @@ class World:
         """Pushes a manifest or an index by its tag, or by its digest; the digest and the size."""
         data = compact(document)
         digest = "sha256:" + sha256(data)
-        http(f"http://{self.registry}/v2/{repository}/manifests/{reference or digest}", data, "PUT", {"content-type": document["mediaType"]})
+        http(f"http://{self.pushes_to}/v2/{repository}/manifests/{reference or digest}", data, "PUT", {"content-type": document["mediaType"]})
         return digest, len(data)
 
     def push(self, repository, tag, platforms=("linux/amd64",), salt=""):
@@ -267,6 +313,11 @@ class World:
             "imageMetadata": image,
             "report": {"summary": summary, "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": entries or None}]}})
 
+    def add_sbomscanner_registry(self, name, uri=None, namespace="sbomscanner", labels=None):
+        """What has sbomscanner look at the images of a registry."""
+        metadata = {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "resourceVersion": "1", "labels": labels or {}}
+        self.objects.append({"apiVersion": "sbomscanner.kubewarden.io/v1alpha1", "kind": "Registry", "metadata": metadata, "spec": {"uri": uri or self.registry}})
+
     def serve_cluster(self, more_kinds=()):
         """Serves the objects as a Kubernetes API does. `more_kinds` are namespaced, like `NAMESPACED`."""
         kinds = [{"apiVersion": version, "kind": kind, "plural": plural, "namespaced": where is not OF_THE_CLUSTER}
@@ -280,7 +331,8 @@ class World:
             "apiVersion": "v1", "kind": "Config", "current-context": "context",
             "clusters": [{"name": "cluster", "cluster": {"server": self.cluster}}], "users": [{"name": "user", "user": {}}],
             "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}]}))
-        self.sources = self.write("sources.yml", json.dumps({"insecure_sources": [self.registry]}))
+        of_registry = {"source_authorities": {self.registry: [{"type": "Path", "path": self.trusted}]}} if self.trusted else {"insecure_sources": [self.registry]}
+        self.sources = self.write("sources.yml", json.dumps(of_registry))
 
     def asked_of_cluster(self):
         """How many GETs, lists and watches there were, and how many watches are open."""

@@ -261,8 +261,11 @@ impl Watched {
 }
 
 /// Whether an object may be about an image with this last part of its repository: whatever says otherwise isn't, and what doesn't say
-/// may be.
+/// may be. A Registry is about several repositories.
 fn may_be_about(object: &DynamicObject, name: &str) -> bool {
+    if object.types.as_ref().is_some_and(|types| types.kind == "Registry") {
+        return true;
+    }
     let places = ["/report/artifact/repository", "/imageMetadata/repository", "/spec/repositories/0/name"];
     let said = places.iter().find_map(|place| object.data.pointer(place)?.as_str());
     said.is_none_or(|repository| repository.rsplit('/').next() == Some(name))
@@ -420,6 +423,17 @@ mod tests {
             let object = serde_json::from_value(json!({"metadata": metadata})).unwrap();
             assert_eq!(outlived(&object).map(|time| time.0), expected, "{lifetime:?}");
         }
+    }
+
+    /// The names of a tag's reports are made of all Registries of its host.
+    #[test]
+    fn a_registry_may_be_about_any_image() {
+        let mut object = json!({"apiVersion": "sbomscanner.kubewarden.io/v1alpha1", "kind": "Registry", "metadata": {"name": "team"},
+            "spec": {"uri": "ghcr.io", "repositories": [{"name": "team/other"}, {"name": "team/web"}]}});
+        let is_listed = |object: &Value| may_be_about(&serde_json::from_value(object.clone()).unwrap(), "web");
+        assert!(is_listed(&object));
+        object["kind"] = "ScanJob".into();
+        assert!(!is_listed(&object), "of another repository");
     }
 
     #[test]

@@ -175,6 +175,7 @@ mod tests {
             "reports.sources[0]: storage.sbomscanner.kubewarden.io/v1alpha1 VulnerabilityReport",
             "reports.sources[0]: storage.sbomscanner.kubewarden.io/v1alpha1 Image",
             "reports.sources[0]: sbomscanner.kubewarden.io/v1alpha1 ScanJob",
+            "reports.sources[0]: sbomscanner.kubewarden.io/v1alpha1 Registry",
         ];
         check(json!({}), &of_sbomscanner);
         let sources = json!([

@@ -40,6 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
+pub use sbomscanner::companions_registry;
 pub use trivy_operator::Owner;
 
 /// The longest reason of an exemption that is shown.

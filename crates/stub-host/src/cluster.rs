@@ -38,13 +38,10 @@ impl Cluster {
         self.check(call)?;
         let is_listed = |object: &&Value| {
             let namespace = call.payload.get("namespace").and_then(Value::as_str);
-            let mut terms = call.field("label_selector").split(',').filter_map(|term| term.split_once('='));
             place(object)[..2] == [call.field("api_version"), call.field("kind")]
                 && (self.is_unfiltered
                     || namespace.is_none_or(|own| text(object, &["metadata", "namespace"]) == Some(own))
-                        && terms.all(|(key, value)| {
-                            text(object, &["metadata", "labels", key.trim()]) == Some(value.trim())
-                        }))
+                        && call.field("label_selector").split(',').all(|term| is_selected(object, term)))
         };
         let there = self.listed.as_ref().unwrap_or(&self.objects);
         let items: Vec<Value> = there.iter().filter(is_listed).map(|object| masked(object, call)).collect();
@@ -57,6 +54,16 @@ impl Cluster {
             return Err("Callback evaluation failure: no route to host".to_owned());
         }
         Ok(())
+    }
+}
+
+/// Whether a term of a label selector holds: `a=b`, or `a!=b`.
+fn is_selected(object: &Value, term: &str) -> bool {
+    let Some((key, value)) = term.split_once('=') else { return true };
+    let label = |key: &str| text(object, &["metadata", "labels", key.trim()]);
+    match key.strip_suffix('!') {
+        Some(key) => label(key) != Some(value.trim()),
+        None => label(key) == Some(value.trim()),
     }
 }
 

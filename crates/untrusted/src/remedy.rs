@@ -41,6 +41,8 @@ pub enum Remedy {
     GetBeforeList,
     /// What a list names is read anew.
     ReadWhatIsListed,
+    /// Where the names of reports can't be known, they are listed.
+    ListWhereNamesArentKnown,
     /// A name that a Pod author can choose ends no search.
     ClaimedNamesDontDecide,
     /// The worst of several reports decides, not the first.

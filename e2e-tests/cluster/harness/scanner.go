@@ -65,6 +65,12 @@ func (c *Cluster) InstallScanners() (err error) {
 	if err != nil {
 		return err
 	}
+	// As workload scanning makes it for each registry of a workload.
+	registry := fmt.Sprintf("{apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: Registry, metadata: {name: %s, namespace: %s}, spec: {uri: %q, catalogType: NoCatalog}}",
+		c.workloadScan(), ScannerNamespace, c.Registry.Host)
+	if err := c.apply(registry); err != nil {
+		return err
+	}
 	return c.Eventually(60*time.Second, func() error {
 		answer := c.Kubectl("get", "vulnerabilityreports.storage.sbomscanner.kubewarden.io", "-n", ScannerNamespace)
 		if answer.Code != 0 {
@@ -87,12 +93,17 @@ var sbomscannerReports = schema.GroupVersionResource{Group: "storage.sbomscanner
 
 // Report makes sbomscanner's report of a platform of an image, as workload scanning does.
 func (c *Cluster) Report(image Image, platform string, findings Findings) error {
-	sum := sha256.Sum256([]byte(c.Registry.Host))
-	report, err := c.report("workloadscan-"+hex.EncodeToString(sum[:]), image, platform, findings)
+	report, err := c.report(c.workloadScan(), image, platform, findings)
 	if err != nil {
 		return err
 	}
 	return c.writeReport(report)
+}
+
+// workloadScan is the name of the Registry that workload scanning makes for the images of the registry.
+func (c *Cluster) workloadScan() string {
+	sum := sha256.Sum256([]byte(c.Registry.Host))
+	return "workloadscan-" + hex.EncodeToString(sum[:])
 }
 
 // writeReport creates a report, or replaces the one that is there.

@@ -66,6 +66,7 @@ fn missing_kinds_are_granted_in_the_file() {
     - {apiVersion: storage.sbomscanner.kubewarden.io/v1alpha1, kind: VulnerabilityReport}
     - {apiVersion: storage.sbomscanner.kubewarden.io/v1alpha1, kind: Image}
     - {apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: ScanJob}
+    - {apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: Registry}
   # What is admitted.
 ";
     let after = before.replacen("  # What is admitted.\n", granted, 1);

@@ -77,7 +77,7 @@ fn a_report_of_ten_megabytes_is_judged() {
     assert_eq!(decide(with(report), &enough)["accepted"], true);
 }
 
-/// No name can be computed for it, so that all ten thousand are looked through.
+/// A digest may have been scanned under any tag, so that all ten thousand are looked through.
 #[test]
 fn a_list_of_ten_thousand_reports_is_searched() {
     let mut listed = String::from(r#"{"items":["#);
@@ -98,7 +98,8 @@ fn a_list_of_ten_thousand_reports_is_searched() {
         is_other.then(|| Err("Cannot find x named 'y' inside of namespace 'Some(\"n\")'".to_owned()))
     };
     let world = with(sbomscanner(&body)).answer_with(absent).says("list_resources_by_namespace", listed);
-    let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "ghcr.io/team/app:1.0"}]}});
+    let image = format!("ghcr.io/team/app@{DIGEST}");
+    let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": image}]}});
     let payload = json!({"request": {"kind": {"kind": "Pod"}, "operation": "CREATE", "namespace": "n", "object": object}, "settings": {}});
     let start = Instant::now();
     let reply = MODULE.call("validate", payload.to_string().as_bytes(), stub(world));

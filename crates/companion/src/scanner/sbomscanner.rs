@@ -146,3 +146,18 @@ fn end(scan_job: &Value) -> Option<End> {
         (None, None) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_judgement::report::companions_registry;
+
+    /// The policy looks for reports of the companion's Registries by the names that it computes.
+    #[test]
+    fn the_policy_knows_the_names_of_registries() {
+        let reference = ImageReference::parse("nginx:1.27").unwrap();
+        let id = ScanId::of(&format!("{}:1.27", reference.name()));
+        assert_eq!(companions_registry(&reference, "1.27"), format!("{PREFIX}{id}"));
+        assert_eq!(companions_registry(&reference, "1.27").len(), PREFIX.len() + 32);
+    }
+}

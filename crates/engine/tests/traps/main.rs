@@ -16,6 +16,7 @@ mod mirrors;
 mod moved;
 mod mutilated;
 mod packages;
+mod registries;
 mod reported_digest;
 mod reread;
 mod running;
@@ -415,10 +416,10 @@ fn every_list_is_the_same_question() {
         world.decide(name, &settings);
         lists.extend(world.host.calls().iter().map(ToString::to_string).filter(|call| call.starts_with("list")));
     }
-    let kinds: Vec<bool> = ["VulnerabilityReport", "Image", "ScanJob"]
+    let kinds: Vec<bool> = ["VulnerabilityReport", "Registry", "Image", "ScanJob"]
         .map(|kind| lists.iter().filter(|list| list.contains(&format!("\"{kind}\""))).count() == 1)
         .into();
-    assert_eq!((lists.len(), kinds), (3, vec![true; 3]), "{lists:?}");
+    assert_eq!((lists.len(), kinds), (4, vec![true; 4]), "{lists:?}");
 }
 
 /// The same Pod: rejected as pending, then its report appears, and the identical request is admitted.

@@ -28,12 +28,12 @@ pub(crate) trait NamedReports<'a> {
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure>;
 
-    /// The names of the reports that a list shows as the wanted image's.
-    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure>;
+    /// The names of all further reports of the wanted image: those that a list shows as its, or that other objects give.
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure>;
 }
 
-/// What a namespace's reports say: those with the computed names first. If these don't decide, or come from a claim, those that a
-/// list shows count too. Each is read again, because a list may be outdated.
+/// What a namespace's reports say: those with the computed names first. If these don't decide, or come from a claim, all others count
+/// too. What a list shows is read again, because it may be outdated.
 fn search<'a, R: NamedReports<'a>>(
     reports: &mut R,
     namespace: &'a str,
@@ -65,7 +65,7 @@ fn search<'a, R: NamedReports<'a>>(
         return Ok(());
     }
     let mut read = Ok(());
-    for name in reports.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+    for name in reports.further(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
         if !is_on(Remedy::ReadWhatIsListed) {
             statements.push(Statement::new(name, Knowledge::Fresh(Verdict::Accepted.into())));
             continue;

@@ -1,15 +1,19 @@
 //! Reports of Kubewarden's sbomscanner: `VulnerabilityReport` of `storage.sbomscanner.kubewarden.io`.
 //!
 //! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and the digest
-//! of the platform's manifest, so that one GET finds it. The scanner may change that scheme. If no computed name exists, or if the
-//! reference has a digest, one list with a constant selector is searched, and the reports that it names are read again, because a
-//! list may be outdated. Either way, a report is this image's only if the report says so itself.
+//! of the platform's manifest, so that one GET finds it. First come the Registries that the settings name and that of workload scanning,
+//! then all that the namespace has: a tag that none of them has a report of has none. Where the namespace shows no Registry, or the
+//! reference has a digest, which may have been scanned under any tag, one list with a constant selector is searched. The reports
+//! that it names are read again, because a list may be outdated. Either way, a report is this image's only if the report says so itself.
 //!
 //! A report doesn't say when it was made: its label names the ScanJob, which has the time of its completion. Without a report, an
 //! `Image` of the same name shows that the scanner knows the image, and the newest ScanJob of its registry shows whether a scan is
 //! pending or failed.
 
 mod progress;
+mod registries;
+
+pub use registries::companions_registry;
 
 use super::cluster::{self, Named, NamedReports, Objects, origin};
 use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPlatform, judge_deeper};
@@ -29,6 +33,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use progress::ScanJobs;
+use registries::{Registries, Registry};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -41,9 +46,9 @@ const REPORT: &str = "VulnerabilityReport";
 const IMAGE: &str = "Image";
 const SBOM: &str = "SBOM";
 /// The kinds that are read, each with its `apiVersion`.
-pub(super) const KINDS: [(&str, &str); 3] =
-    [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND)];
-/// The kind that is read for SBOMs.
+pub(super) const KINDS: [(&str, &str); 4] =
+    [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND), registries::KIND];
+/// The kind that is read for SBOMs. Without Registries, which come with reports, they are listed.
 pub(super) const SBOM_KIND: (&str, &str) = (API_VERSION, SBOM);
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
@@ -71,6 +76,7 @@ struct Shelf<'a> {
     registry_resources: &'a [String],
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
+    registries: Registries<'a>,
     catalogue: Catalogue<'a>,
 }
 
@@ -104,7 +110,11 @@ impl<'a> SbomScannerReports<'a> {
             images.extend(self.image(namespace, name, wanted)?);
         }
         if images.is_empty() {
-            for name in self.images.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+            let further = match self.reports.names_in(namespace, wanted) {
+                Some(further) => further,
+                None => self.images.listed(namespace, wanted)?,
+            };
+            for name in further.into_iter().filter(|name| !names.contains(name)) {
                 images.extend(self.image(namespace, &name, wanted)?);
             }
         }
@@ -113,6 +123,26 @@ impl<'a> SbomScannerReports<'a> {
             statements.push(Statement::new(by, known));
         }
         Ok(())
+    }
+
+    /// The digests that the reports of these names tell; none if there are no such reports.
+    fn digests_under(
+        &mut self,
+        names: &[String],
+        namespace: &str,
+        tagged: &TaggedImage<'_>,
+        fields: &[&str],
+    ) -> Option<BTreeSet<String>> {
+        let mut digests = None;
+        for name in names {
+            let Some(document) = self.reports.catalogue.objects.read_ahead(namespace, name, fields) else { continue };
+            let digests = digests.get_or_insert_with(BTreeSet::new);
+            if let Some(image) = document.read::<ListItem<'_>>().ok().and_then(|report| report.image_metadata) {
+                let index = image.index_digest.as_ref().map(JsonString::as_str);
+                digests.extend(tagged.named(&image.described(), index));
+            }
+        }
+        digests
     }
 
     /// The Image of that name, if it is the wanted one: its name in messages, its registry, and its time of creation.
@@ -146,6 +176,7 @@ impl<'a> Shelf<'a> {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
             workload_scans: BTreeMap::new(),
+            registries: Registries::new(host),
             catalogue: Catalogue::new(host, kind),
         }
     }
@@ -163,17 +194,52 @@ impl<'a> Shelf<'a> {
     /// The names that the report of a platform can have, if the scanner knows the image by this reference. The Registry resource is
     /// one that the settings name, or the one that workload scanning makes for the registry.
     fn names_of(&mut self, image: &ImageReference, tag: &str, digest: &str) -> Vec<String> {
-        let (host, repository) = (scanners_host(image), image.repository());
+        let host = scanners_host(image);
         let workload_scan = self.workload_scans.entry(host.to_owned());
         let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
         let registries = self.registry_resources.iter().chain([&*workload_scan]);
         let mut names = Vec::new();
-        for name in registries.map(|registry| hash(&format!("{registry}/{host}/{repository}:{tag}@{digest}"))) {
+        for name in registries.map(|registry| report_name(registry, host, image, tag, digest)) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         names
+    }
+
+    /// The names of the objects that an image can have beside those of the settings and of workload scanning.
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        match self.names_in(namespace, wanted) {
+            Some(names) => Ok(names),
+            None if !is_on(Remedy::ListWhereNamesArentKnown) => Ok(Vec::new()),
+            None => self.catalogue.listed(namespace, wanted),
+        }
+    }
+
+    /// The names of all reports that a tag can have in a namespace. None where only a list tells: a digest may have been scanned
+    /// under any tag, and without Registries nobody knows how reports are named.
+    fn names_in(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Option<Vec<String>> {
+        if wanted.reference.digest().is_some() {
+            return None;
+        }
+        let mut names = Vec::new();
+        for image in wanted.names() {
+            names.extend(self.further_names_of(namespace, image, image.tag()?, &wanted.manifest.digest)?);
+        }
+        Some(names)
+    }
+
+    /// The same by one of the image's names.
+    fn further_names_of(
+        &mut self,
+        namespace: &'a str,
+        image: &ImageReference,
+        tag: &str,
+        digest: &str,
+    ) -> Option<Vec<String>> {
+        let registries = self.registries.of(namespace, image, tag)?;
+        let name = |Registry { name, host }: &Registry| report_name(name, host, image, tag, digest);
+        Some(registries.iter().map(name).collect())
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -211,8 +277,8 @@ impl<'a> NamedReports<'a> for SbomScannerSboms<'a> {
         Ok(Some(Statement { by, time, first_made, known: Knowledge::Fresh(judgement), origin }))
     }
 
-    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
-        self.0.catalogue.listed(namespace, wanted)
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.0.further(namespace, wanted)
     }
 }
 
@@ -279,8 +345,8 @@ impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
         Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
-    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
-        self.reports.catalogue.listed(namespace, wanted)
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.reports.further(namespace, wanted)
     }
 }
 
@@ -312,14 +378,11 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
         let fields = fields(judge, judge.depth());
         let mut digests = BTreeSet::new();
         for namespace in self.reports.namespaces.clone() {
-            for name in &names {
-                let document = self.reports.catalogue.objects.read_ahead(namespace, name, &fields);
-                let report = document.and_then(|document| document.read::<ListItem<'_>>().ok());
-                if let Some(image) = report.and_then(|report| report.image_metadata) {
-                    let index = image.index_digest.as_ref().map(JsonString::as_str);
-                    digests.extend(tagged.named(&image.described(), index));
-                }
-            }
+            let told = self.digests_under(&names, namespace, tagged, &fields).or_else(|| {
+                let further = self.reports.further_names_of(namespace, tagged.reference, tag, &platform.digest)?;
+                self.digests_under(&further, namespace, tagged, &fields)
+            });
+            digests.extend(told.into_iter().flatten());
         }
         digests
     }
@@ -401,6 +464,12 @@ fn is_object(
     (metadata.namespace.as_ref().map(JsonString::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
         && metadata.name.as_str() == name
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
+}
+
+/// The name of a report, an Image and an SBOM. A Registry, the host as the scanner writes it, and the digest of the platform's manifest
+/// have a part in it.
+fn report_name(registry: &str, host: &str, image: &ImageReference, tag: &str, digest: &str) -> String {
+    hash(&format!("{registry}/{host}/{}:{tag}@{digest}", image.repository()))
 }
 
 /// The scanner's hash of a name: SHA-256, in hexadecimal digits.

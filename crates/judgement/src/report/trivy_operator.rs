@@ -260,7 +260,7 @@ impl<'a> NamedReports<'a> for TrivyOperatorSboms<'a> {
         Ok(Some(Statement { by, time, first_made: None, known: Knowledge::Fresh(judgement), origin }))
     }
 
-    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         self.0.listed(namespace, wanted)
     }
 }
@@ -321,7 +321,7 @@ impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
         Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known, origin }))
     }
 
-    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+    fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         self.0.listed(namespace, wanted)
     }
 }

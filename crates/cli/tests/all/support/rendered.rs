@@ -164,7 +164,9 @@ impl Rights {
     pub(crate) fn resource(kind: &Kind) -> (String, String) {
         let (group, _) = kind.api_version.split_once('/').unwrap_or_default();
         // True for all kinds here.
-        (group.to_owned(), kind.kind.to_lowercase() + "s")
+        let singular = kind.kind.to_lowercase();
+        let plural = singular.strip_suffix('y').map_or_else(|| format!("{singular}s"), |stem| format!("{stem}ies"));
+        (group.to_owned(), plural)
     }
 
     /// What is granted, as kinds would be called.

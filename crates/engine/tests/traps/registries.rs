@@ -1,0 +1,140 @@
+//! sbomscanner's Registries name all reports of a tag: no list says that there is none, and the traps of not listing.
+
+use super::world::{Answer, World, digest};
+use super::{IMAGE, finding, report, trap, with};
+use image_admission_untrusted::remedy::Remedy;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+const REGISTRY: &str = "Registry";
+/// The Registry that the companion makes for `reg.io/team/app:1.0`.
+const COMPANIONS: &str = "image-admission-b1fcf27f5c2b0e42ec7125a695c1dca8";
+
+fn registry(name: &str, uri: &str) -> Value {
+    json!({"apiVersion": "sbomscanner.kubewarden.io/v1alpha1", "kind": REGISTRY,
+           "metadata": {"name": name, "namespace": "sbomscanner"}, "spec": {"uri": uri}})
+}
+
+fn companions(name: &str) -> Value {
+    let label = json!({"app.kubernetes.io/managed-by": "image-admission-companion"});
+    with(registry(name, "reg.io"), &[("/metadata/labels", label)])
+}
+
+/// A report of digest `a` under a tag, of a Registry, with the scanner's spelling of the registry's host.
+fn of(registry: &str, host: &str, tag: &str, entries: &[Value]) -> Value {
+    let name = Sha256::digest(format!("{registry}/{host}/team/app:{tag}@{}", digest('a')));
+    let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+    let changes = [
+        ("/metadata/name", json!(name)),
+        ("/imageMetadata/registryURI", json!(host)),
+        ("/imageMetadata/tag", json!(tag)),
+    ];
+    with(report('a', entries), &changes)
+}
+
+fn critical() -> [Value; 1] {
+    [finding("CVE-1", "CRITICAL")]
+}
+
+fn decided(answer: &Answer) -> String {
+    format!("{} {}", if answer.allowed { "allowed" } else { "denied" }, answer.state)
+}
+
+/// What was listed, each kind once for each time.
+fn lists(world: &World) -> Vec<String> {
+    let calls = world.host.calls();
+    let lists = calls.iter().filter(|call| call.operation.starts_with("list_"));
+    lists.map(|call| call.field("kind").to_owned()).collect()
+}
+
+#[test]
+fn every_registry_of_the_host_is_asked_and_no_report_listed() {
+    for (name, uri, host) in
+        [("team", "reg.io", "reg.io"), ("team", "REG.io", "REG.io"), ("team", "reg.io:443", "reg.io:443")]
+    {
+        let world = World::default().image(IMAGE, 'a').object(registry("other", "ghcr.io")).object(registry(name, uri));
+        let answer = world.decide(IMAGE, &json!({}));
+        assert_eq!(
+            (decided(&answer).as_str(), lists(&world)),
+            ("denied not_scanned", vec![REGISTRY.to_owned()]),
+            "{uri}"
+        );
+        for (entries, right) in [(vec![], "allowed fresh"), (critical().to_vec(), "denied fresh")] {
+            let world = World::default().image(IMAGE, 'a').object(registry("other", "ghcr.io"));
+            let world = world.object(registry(name, uri)).object(of(name, host, "1.0", &entries));
+            let answer = world.decide(IMAGE, &json!({}));
+            assert_eq!(decided(&answer), right, "{uri}: {}", answer.response);
+            assert_eq!(lists(&world), [REGISTRY], "{uri}");
+        }
+    }
+}
+
+/// The scanner knows Docker Hub by two names, and writes one.
+#[test]
+fn docker_hub_is_one_registry() {
+    for uri in ["docker.io", "index.docker.io"] {
+        let world = World::default().image("docker.io/team/app:1.0", 'a').object(registry("hub", uri));
+        let world = world.object(of("hub", "index.docker.io", "1.0", &[]));
+        assert_eq!(decided(&world.decide("team/app:1.0", &json!({}))), "allowed fresh", "{uri}");
+    }
+}
+
+#[test]
+fn a_registry_of_the_companion_is_found_by_its_tag() {
+    let others = (0..3).map(|number| companions(&format!("image-admission-{number:032}")));
+    let world = others.fold(World::default().image(IMAGE, 'a').object(companions(COMPANIONS)), World::object);
+    let answer = world.decide(IMAGE, &json!({}));
+    assert_eq!((decided(&answer).as_str(), lists(&world)), ("denied not_scanned", vec![REGISTRY.to_owned()]));
+    let scanned = world.object(of(COMPANIONS, "reg.io", "1.0", &critical()));
+    assert_eq!(decided(&scanned.decide(IMAGE, &json!({}))), "denied fresh");
+    assert_eq!(lists(&scanned), [REGISTRY]);
+}
+
+/// A report of the same digest under another tag isn't the tag's. A digest has no tag of its own: all reports count.
+#[test]
+fn a_digest_is_looked_for_under_every_tag() {
+    let world = World::default().image(IMAGE, 'a').object(registry("team", "reg.io"));
+    let world = world.object(of("team", "reg.io", "2.0", &critical()));
+    assert_eq!(decided(&world.decide(IMAGE, &json!({}))), "denied not_scanned");
+    for image in [format!("reg.io/team/app@{}", digest('a')), format!("{IMAGE}@{}", digest('a'))] {
+        trap(Remedy::ListWhereNamesArentKnown, &world, &image, &accepting(), "denied fresh", "allowed not_scanned");
+    }
+}
+
+fn accepting() -> Value {
+    json!({"scanPolicies": {"reportPending": "accept"}})
+}
+
+/// Neither names a report: so nothing is known of them until they are listed.
+#[test]
+fn registries_that_arent_there_or_cant_be_read_are_not_none() {
+    let scanned = |host: World| host.image(IMAGE, 'a').object(of("team", "reg.io", "1.0", &critical()));
+    let without = scanned(World::default());
+    let unreadable = scanned(World::default()).object(registry("other", "reg.io")).broken(REGISTRY);
+    for world in [without, unreadable] {
+        trap(Remedy::ListWhereNamesArentKnown, &world, IMAGE, &accepting(), "denied fresh", "allowed not_scanned");
+    }
+}
+
+/// The Image is under the same name as the report, and tells what the scanner does.
+#[test]
+fn a_scan_on_its_way_is_seen_without_a_list_of_images() {
+    let image = with(of("team", "reg.io", "1.0", &[]), &[("/kind", json!("Image"))]);
+    let world = World::default().image(IMAGE, 'a').object(registry("team", "reg.io")).object(image);
+    assert_eq!(decided(&world.decide(IMAGE, &json!({}))), "denied pending");
+    assert_eq!(lists(&world), [REGISTRY, "ScanJob"]);
+}
+
+/// As with a report under the name of workload scanning: the registry isn't asked for the digest.
+#[test]
+fn a_report_of_any_registry_tells_the_tags_digest() {
+    let world = World::default().index(IMAGE, 'i', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+    let named = with(of("team", "reg.io", "1.0", &[]), &[("/imageMetadata/indexDigest", json!(digest('i')))]);
+    let world = world.object(registry("team", "reg.io")).object(named);
+    let settings = json!({"reports": {"platforms": ["linux/amd64"]}});
+    let answer = world.decide(IMAGE, &settings);
+    assert_eq!(decided(&answer), "allowed fresh", "{}", answer.response);
+    let calls: Vec<String> = world.host.calls().iter().map(|call| call.operation.clone()).collect();
+    let expected = ["v1/oci_manifest", "get_resource", "get_resource", "list_resources_by_namespace", "get_resource"];
+    assert_eq!(calls, expected);
+}
