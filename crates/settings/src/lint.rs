@@ -201,11 +201,13 @@ pub enum LintRule {
     WithheldCall,
     /// What a member of a policy group can't do, or what the group makes of its verdict.
     GroupMember,
+    /// More host calls than fit into the time that a request has.
+    ExceedsTimeout,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -251,6 +253,7 @@ impl LintRule {
         Self::NotAllowedResource,
         Self::WithheldCall,
         Self::GroupMember,
+        Self::ExceedsTimeout,
     ];
 
     /// `open-prefix`, the name to leave it out by.
@@ -302,6 +305,7 @@ impl LintRule {
             Self::NotAllowedResource => "not-allowed-resource",
             Self::WithheldCall => "withheld-call",
             Self::GroupMember => "group-member",
+            Self::ExceedsTimeout => "exceeds-timeout",
         }
     }
 }
@@ -335,7 +339,8 @@ impl LintRule {
             | Self::EveryOperation
             | Self::ByLabel
             | Self::NameAtMirror
-            | Self::NotAllowedResource => LintSeverity::Warning,
+            | Self::NotAllowedResource
+            | Self::ExceedsTimeout => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
             | Self::DenyList
@@ -408,6 +413,7 @@ impl LintRule {
             Self::NotAllowedResource => "a resource that policies of a namespace may not be about by default",
             Self::WithheldCall => "a call that a policy server may keep from policies of a namespace",
             Self::GroupMember => "a member of a policy group that can't do what it says, or whose rejection may admit",
+            Self::ExceedsTimeout => "more host calls than fit into the time that a request has",
         }
     }
 }

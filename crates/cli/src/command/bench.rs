@@ -1,9 +1,12 @@
 //! `bench`: the module's own time and memory, or what it costs, a clean instance for every request, with host answers that are
-//! ready.
+//! ready. Of settings that somebody has, it tells what they cost.
 
+mod calls;
 mod cost;
 mod envelope;
 mod evidence;
+mod own;
+mod rules;
 mod scene;
 mod world;
 
@@ -12,37 +15,54 @@ use std::time::Duration;
 
 use web_time::Instant;
 
-use clap::Args;
+use clap::{Arg, ArgGroup, Args, ValueEnum};
 use image_admission_module_host::runtime::{MemoryUse, PolicyModule, RuntimeError};
 
 use super::Ending;
-use super::policy::{ModuleError, ModuleOption};
+use super::decision::DecisionOptions;
+use super::files::recursive;
+use super::policy::ModuleError;
+use super::run::RunError;
+use super::terminal::StandardOutput;
+use crate::host_options::HostOptions;
+use image_admission_manifests::manifest::ManifestOptions;
 use scene::{FEW, MANY, Scene, timed};
 
 const AFTER_HELP: &str = "\
-Each line has the median of the runs, the least and the most, what is left of the median without `bare`, and the memory that
-the instance had at the end. Nothing else should run on the machine.
+Without objects it measures the module with requests of its own. Each line has the median of the runs, the least and the most, what
+is left of the median without `bare`, and the memory that the instance had at the end. Nothing else should run on the machine.
+
+With objects, and the settings that decide them, it tells of each:
+  calls     to the host, which `maxHostCalls` limits; `cold` are those that a policy server passes on if its caches are empty, `warm`
+            if it was asked the same a moment ago: what fails or isn't found is never kept
+  fuel      near enough the instructions of WebAssembly that ran, in thousands; the same on every machine
+  time      of the module alone: registries and the cluster are asked once, and their answers are ready
+  rules     the fuel that a request saves if the rule is left out of the settings
 
 Exit codes:
-  0  everything was measured
-  1  something went wrong: the error says what
+  0  everything was measured, whether it is allowed or denied
+  1  something went wrong, or nobody was there to answer what the policy asked: the error says what
+  3  the settings are not valid
 
 Examples:
   image-admission bench
   image-admission bench --module policy.wasm --requests 100 --runs 5
-  image-admission bench --cost";
+  image-admission bench --cost
+  image-admission bench --settings settings.yaml -f pod.yaml --live
+  image-admission bench --settings settings.yaml -f pods/ --images images.yaml --cluster cluster/ -v";
 
-/// Measure the module's own time and memory
+/// Measure what settings cost, or the module's own time and memory
 ///
 /// Every request gets a clean instance, as in the policy server, and host answers that are ready, so that what is left
 /// is the module's own share. `bare` is an instance that does nothing but tell its protocol's version.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive(), mut_args(about_objects))]
+#[command(group = ArgGroup::new("objects").args(["files", "file"]).multiple(true))]
 pub(super) struct Bench {
     #[command(flatten)]
-    module: ModuleOption,
+    asked: DecisionOptions,
 
-    /// How many requests each run makes
+    /// How many requests each run makes; of an object, how many are timed at most, within a second
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..))]
     requests: u32,
 
@@ -56,6 +76,41 @@ pub(super) struct Bench {
     /// bring for the instance; they are counted on Linux alone.
     #[arg(long, conflicts_with_all = ["requests", "runs"])]
     cost: bool,
+
+    /// Tell of every rule, not only of the slowest one
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// How to write what objects cost
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
+    output: Output,
+
+    #[command(flatten)]
+    manifests: ManifestOptions,
+
+    #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
+    host: HostOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// For programs: a list with an entry for each request
+    Json,
+    /// The same list as YAML
+    Yaml,
+}
+
+/// Which options are about objects that somebody has, and which about the module's own requests.
+fn about_objects(option: Arg) -> Arg {
+    match option.get_id().as_str() {
+        "settings" | "cluster" | "images" | "replay" | "live" | "record" | "old" | "verbose" => {
+            option.requires("objects")
+        }
+        "runs" | "cost" => option.conflicts_with("objects"),
+        _ => option,
+    }
 }
 
 /// What was measured of one scene.
@@ -66,14 +121,18 @@ struct Measured {
 }
 
 impl Bench {
-    /// Measures every scene, and writes a line for each.
-    pub(super) fn execute(&self, output: &mut impl Write) -> Result<Ending, BenchError> {
+    /// Measures every scene, or every object, and writes a line for each.
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, BenchError> {
+        if self.asked.names_objects() {
+            return Ok(self.measure_objects(output)?);
+        }
+        let option = &self.asked.module;
         if self.cost {
-            cost::count(&self.module.compile_counting(Duration::from_secs(60))?, output)?;
+            cost::count(&option.compile_counting(Duration::from_secs(60))?, output)?;
             return Ok(Ending::Done);
         }
-        let module = self.module.compile(Duration::from_secs(60))?;
-        let size = std::fs::metadata(self.module.path()).map(|file| file.len()).unwrap_or_default();
+        let module = option.compile(Duration::from_secs(60))?;
+        let size = std::fs::metadata(option.path()).map(|file| file.len()).unwrap_or_default();
         writeln!(
             output,
             "module: {size} bytes; {} runs of {} requests, a clean instance for each\n",
@@ -138,6 +197,9 @@ pub(super) enum BenchError {
     /// There is no such module.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// Objects or settings can't be used, or there is no host.
+    #[error(transparent)]
+    Objects(#[from] RunError),
     /// The module doesn't answer.
     #[error("{0}")]
     Runtime(#[from] RuntimeError),

@@ -1,4 +1,4 @@
-//! What `run` and `explain` have in common: requests to decide, and the policy that decides them.
+//! What `run`, `explain` and `bench` have in common: requests to decide, and the policy that decides them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,7 +24,8 @@ use image_admission_module_host::answers::Grants;
 pub(super) struct DecisionOptions {
     /// What to decide: files and folders with manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON; `-` is the standard
     /// input
-    #[arg(value_name = "PATH", required_unless_present = "file")]
+    // Commands that can't do without say so: `required_unless_present`.
+    #[arg(value_name = "PATH")]
     files: Vec<PathBuf>,
 
     /// The same. May be repeated
@@ -49,6 +50,12 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
+    /// Whether there is anything to decide.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn names_objects(&self) -> bool {
+        !self.files.is_empty() || !self.file.is_empty()
+    }
+
     /// Every request of every file; `manifests` says how one is made for a plain manifest.
     pub(super) fn requests(&self, manifests: &ManifestOptions) -> Result<Vec<Request>, RunError> {
         let paths: Vec<PathBuf> = self.files.iter().chain(&self.file).cloned().collect();

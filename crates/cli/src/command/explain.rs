@@ -50,7 +50,7 @@ Examples:
 /// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
 /// asks.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP, arg = recursive())]
+#[command(after_help = AFTER_HELP, arg = recursive(), mut_arg("files", |files| files.required_unless_present("file")))]
 pub(super) struct Explain {
     #[command(flatten)]
     asked: DecisionOptions,

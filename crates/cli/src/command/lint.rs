@@ -6,6 +6,7 @@ mod manifest;
 mod namespaced;
 mod results;
 mod sources;
+mod worst_case;
 
 use crate::host_options::{HostError, HostOptions};
 use image_admission_module_host::answers::Grants;
@@ -345,6 +346,7 @@ impl Lint {
             let said = check_settings(&settings).map(|settings| {
                 let mut remarks = lint(&settings, now(), namespaces);
                 remarks.extend(manifest::remarks(&found, &settings, &servers));
+                remarks.extend(worst_case::remark(&found, &settings));
                 remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
                 let sees_kube_system = manifest::sees_kube_system(&found);

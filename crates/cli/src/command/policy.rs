@@ -119,13 +119,8 @@ impl Policy {
         Ok(Self { module, path, settings, parsed })
     }
 
-    /// The module's answer to a request.
-    pub(super) fn answer(
-        &self,
-        request: &RawValue,
-        host: Arc<dyn HostAnswers>,
-        log: &mut dyn FnMut(&LogEntry),
-    ) -> Result<Answer, PolicyError> {
+    /// What the module replies to a request, in a clean instance.
+    pub(super) fn ask(&self, request: &RawValue, host: Arc<dyn HostAnswers>) -> Result<Reply, PolicyError> {
         #[derive(Serialize)]
         struct Payload<'a> {
             request: &'a RawValue,
@@ -133,8 +128,24 @@ impl Policy {
         }
         let payload = Payload { request, settings: &self.settings };
         let payload = serde_json::to_vec(&payload).map_err(|error| PolicyError::Payload(error.to_string()))?;
+        Ok(self.module.call("validate", &payload, host))
+    }
+
+    /// How many calls to the host a request may make.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn max_host_calls(&self) -> usize {
+        self.parsed.max_host_calls
+    }
+
+    /// The module's answer to a request.
+    pub(super) fn answer(
+        &self,
+        request: &RawValue,
+        host: Arc<dyn HostAnswers>,
+        log: &mut dyn FnMut(&LogEntry),
+    ) -> Result<Answer, PolicyError> {
         let now = now();
-        let Reply { response, logs, exchanges, .. } = self.module.call("validate", &payload, host);
+        let Reply { response, logs, exchanges, .. } = self.ask(request, host)?;
         logs.iter().for_each(log);
         let said = response.map_err(PolicyError::NoAnswer)?;
         let decision = decide(Some(request), &self.parsed, &WireHost(replayed(exchanges)), now);

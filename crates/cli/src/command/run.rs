@@ -49,7 +49,7 @@ Examples:
 /// The policy's module decides, as it does in a cluster. What it asks of its host is answered from files, from a
 /// recording, or by the real registries and cluster.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP, arg = recursive())]
+#[command(after_help = AFTER_HELP, arg = recursive(), mut_arg("files", |files| files.required_unless_present("file")))]
 pub(super) struct Run {
     #[command(flatten)]
     asked: DecisionOptions,

@@ -15,6 +15,7 @@ mod support;
 mod attach;
 mod audit;
 mod bad_input;
+mod bench;
 mod cases;
 mod clockless;
 mod cluster_files;
