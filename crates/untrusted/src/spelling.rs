@@ -7,8 +7,9 @@
 //! refused: no honest document has one.
 //!
 //! [`from_str`] checks this while it parses. The fields come from the type that is read, so no list of them can go out of date;
-//! ignored values aren't checked. Maps with free keys refuse only duplicate keys: Go compares those exactly. (The host has parsed a
-//! configuration before it passes it on, so the first of two equal keys is lost. The content of an envelope arrives byte by byte.)
+//! ignored values aren't checked. An array in the place of an object is refused, as it is there. Maps with free keys refuse only
+//! duplicate keys: Go compares those exactly. (The host has parsed a configuration before it passes it on, so the first of two equal
+//! keys is lost. The content of an envelope arrives byte by byte.)
 
 use crate::memory;
 use crate::message::cut;
@@ -221,11 +222,12 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
-        name: &'static str,
+        _: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_struct(name, fields, Looking { visitor, keys: Keys::Fields(fields) })
+        // Not as a struct: serde would read an array too, as the fields in their order, which others refuse.
+        self.0.deserialize_map(Looking { visitor, fields: Some(fields) })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -239,14 +241,15 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
 }
 
 /// A visitor that gets objects with checked keys.
-struct Looking<'de, V> {
+struct Looking<V> {
     visitor: V,
-    keys: Keys<'de>,
+    /// Those of the type that is read; none for what may have any keys.
+    fields: Option<&'static [&'static str]>,
 }
 
-impl<V> Looking<'_, V> {
+impl<V> Looking<V> {
     fn free(visitor: V) -> Self {
-        Self { visitor, keys: Keys::Free(Seen::default()) }
+        Self { visitor, fields: None }
     }
 }
 
@@ -259,7 +262,7 @@ macro_rules! pass {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Looking<'de, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Looking<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -292,7 +295,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Looking<'de, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Entries { entries, keys: self.keys })
+        let keys = self.fields.map_or_else(|| Keys::Free(Seen::default()), Keys::Fields);
+        self.visitor.visit_map(Entries { entries, keys })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
@@ -497,6 +501,13 @@ mod tests {
         assert_eq!(from_str::<Report<'_>>(&labels("")).unwrap().labels.len(), 100);
         assert!(refused(&labels(", \"k3\": \"\"")).starts_with("the key `k3` stands twice"));
         assert!(refused(&labels(", \"k99\": \"\"")).starts_with("the key `k99` stands twice"));
+    }
+
+    #[test]
+    fn an_array_is_no_object() {
+        for json in [r#"[null, {}, null, null]"#, r#"{"subject": ["", []]}"#, r#"{"subject": {"links": [[]]}}"#] {
+            assert!(refused(json).starts_with("invalid type: sequence, expected struct "), "{json}: {}", refused(json));
+        }
     }
 
     /// Unknown fields and maps with free keys are read as before.

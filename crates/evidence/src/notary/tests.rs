@@ -650,7 +650,7 @@ fn a_jws_is_as_its_specification_has_it() {
     let json = |part, reason: &str| (part, reason.to_owned());
     for (document, (part, reason)) in [
         (String::new(), json(envelope, "EOF while parsing")),
-        ("[]".to_owned(), json(envelope, "invalid length 0")),
+        ("[]".to_owned(), json(envelope, "invalid type: sequence")),
         (with("signatures", json!([])), json(envelope, "unknown field `signatures`")),
         (with("Payload", json!("")), json(envelope, "another spelling of `payload`")),
         (with("header", json!({})), json(envelope, "missing field `x5c`")),
