@@ -1,6 +1,6 @@
 //! sbomscanner's Registries name all reports of a tag: no list says that there is none, and the traps of not listing.
 
-use super::world::{Answer, World, digest};
+use super::world::{Answer, NOW, World, digest};
 use super::{IMAGE, finding, report, trap, with};
 use image_admission_untrusted::remedy::Remedy;
 use serde_json::{Value, json};
@@ -137,4 +137,14 @@ fn a_report_of_any_registry_tells_the_tags_digest() {
     let calls: Vec<String> = world.host.calls().iter().map(|call| call.operation.clone()).collect();
     let expected = ["v1/oci_manifest", "get_resource", "get_resource", "list_resources_by_namespace", "get_resource"];
     assert_eq!(calls, expected);
+}
+
+/// One look shows that the policy may not read them: each image would cost a call of those that a request may make.
+#[test]
+fn registries_that_cant_be_read_are_tried_once() {
+    let images = ["reg.io/team/app:1", "reg.io/team/app:2", "reg.io/team/app:3"];
+    let world = images.iter().fold(World::default(), |world, image| world.image(image, 'a')).broken(REGISTRY);
+    assert!(!world.decide_all_at(&images, &json!({}), NOW).allowed);
+    let of_registries = world.host.calls().iter().filter(|call| call.field("kind") == REGISTRY).count();
+    assert_eq!(of_registries, 1);
 }

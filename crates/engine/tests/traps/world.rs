@@ -129,8 +129,17 @@ impl World {
 
     /// What it answers at another time.
     pub(super) fn decide_at(&self, image: &str, settings: &Value, now: Timestamp) -> Answer {
+        self.decide_all_at(&[image], settings, now)
+    }
+
+    /// What it answers about a Pod of several images; the state is that of the first.
+    pub(super) fn decide_all_at(&self, images: &[&str], settings: &Value, now: Timestamp) -> Answer {
         self.host.forget();
-        let pod = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"containers": [{"name": "app", "image": image}]}});
+        let name = |number: usize| if number == 0 { "app".to_owned() } else { format!("app-{number}") };
+        let containers = images.iter().enumerate();
+        let containers: Vec<Value> =
+            containers.map(|(number, image)| json!({"name": name(number), "image": image})).collect();
+        let pod = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"containers": containers}});
         let request = json!({"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
                              "namespace": "web", "object": pod});
         let payload = self.as_proven(json!({"request": request, "settings": settings}).to_string());

@@ -22,9 +22,10 @@ const COMPANIONS: &str = "image-admission-";
 /// The Registries, by namespace, once they were needed.
 pub(super) struct Registries<'a> {
     objects: Objects<'a>,
-    lists: BTreeMap<&'a str, Result<Vec<Registry>, HostFailure>>,
+    /// Those that the companion didn't make. None if they can't be read: it isn't tried again.
+    lists: BTreeMap<&'a str, Option<Vec<Registry>>>,
     /// Whether there is a Registry of the companion's, by namespace and name.
-    companions: BTreeMap<(&'a str, String), Result<bool, HostFailure>>,
+    companions: BTreeMap<(&'a str, String), bool>,
 }
 
 /// A Registry, as far as it has a part in names of reports.
@@ -52,13 +53,23 @@ impl<'a> Registries<'a> {
     /// All Registries of a namespace by which the scanner may know a tag. None if the cluster doesn't tell: it shows no Registry
     /// there at all, or none can be read.
     pub(super) fn of(&mut self, namespace: &'a str, image: &ImageReference, tag: &str) -> Option<Vec<Registry>> {
+        if self.lists.get(namespace).is_some_and(Option::is_none) {
+            return None;
+        }
         let name = companions_registry(image, tag);
-        let objects = &mut self.objects;
-        let companions = self.companions.entry((namespace, name.clone()));
-        let get = || objects.get(namespace, &name, &FIELDS).map(|found| found.is_some());
-        let is_asked_for = *companions.or_insert_with(get).as_ref().ok()?;
-        let listed = self.lists.entry(namespace).or_insert_with(|| list(&mut self.objects, namespace));
-        let listed = listed.as_ref().ok()?;
+        let place = (namespace, name.clone());
+        let is_asked_for = match self.companions.get(&place) {
+            Some(is_there) => *is_there,
+            None => match self.objects.get(namespace, &name, &FIELDS) {
+                Ok(found) => *self.companions.entry(place).or_insert(found.is_some()),
+                Err(_) => {
+                    self.lists.insert(namespace, None);
+                    return None;
+                }
+            },
+        };
+        let listed = self.lists.entry(namespace).or_insert_with(|| list(&mut self.objects, namespace).ok());
+        let listed = listed.as_ref()?;
         if listed.is_empty() && !is_asked_for {
             return None;
         }
