@@ -105,7 +105,7 @@ enum Command {
     #[cfg(feature = "live")]
     Scan(scan::Scan),
     #[cfg(not(target_family = "wasm"))]
-    Bench(bench::Bench),
+    Bench(Box<bench::Bench>),
     #[cfg(not(target_family = "wasm"))]
     Completions(completions::Completions),
     #[cfg(not(target_family = "wasm"))]

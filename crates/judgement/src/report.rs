@@ -294,13 +294,14 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// A source as the settings have it.
-    fn source(&self, source: &'a ReportSource) -> Box<dyn Source<'a> + 'a> {
+    /// A source as the settings have it. `rejects_without` says that an image is rejected if this source knows nothing about it.
+    fn source(&self, source: &'a ReportSource, rejects_without: bool) -> Box<dyn Source<'a> + 'a> {
         let Self { settings, host, verifier, subject, .. } = *self;
         match source {
             ReportSource::SbomScanner(scanner) => {
                 let needs_time = settings.reports.max_age.is_some();
-                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, &subject.namespace, needs_time))
+                let namespace = &subject.namespace;
+                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, namespace, needs_time, rejects_without))
             }
             ReportSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
@@ -465,8 +466,13 @@ impl<'a> ReportSearch<'a> {
     /// The sources of reports, made once.
     fn report_sources(&mut self) -> &mut Vec<(&'static str, Box<dyn Source<'a> + 'a>)> {
         if self.sources.is_empty() {
-            let sources = self.settings.reports.sources.iter();
-            self.sources = sources.map(|source| (source.name(), self.source(source))).collect();
+            let pending = self.settings.scan.effective_fallbacks(&self.subject.namespace).report_pending;
+            let sources = &self.settings.reports.sources;
+            let is_last = |position: usize| position + 1 == sources.len();
+            let source = |(position, source): (usize, &'a ReportSource)| {
+                (source.name(), self.source(source, is_last(position) && pending == Fallback::Reject))
+            };
+            self.sources = sources.iter().enumerate().map(source).collect();
         }
         &mut self.sources
     }

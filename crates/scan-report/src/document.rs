@@ -85,7 +85,7 @@ fn read_as<'a>(json: &'a str, formats: &[&str]) -> Result<ScannedDocument<'a>, U
 
 /// The formats that a document's keys stand for.
 fn marked(json: &str) -> Result<Vec<&'static str>, UnreadableDocument> {
-    // Serde would read a list as an object without keys.
+    // What is no object has a message of its own.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableDocument::new("it is no JSON object"));
     }

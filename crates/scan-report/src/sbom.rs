@@ -44,7 +44,7 @@ struct Marks {
 /// # Errors
 /// It isn't one of a known format.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
-    // Serde would read a list as an object without keys.
+    // What is no object has a message of its own.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableDocument::new("it is no JSON object"));
     }

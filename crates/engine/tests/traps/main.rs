@@ -405,7 +405,7 @@ fn an_artifacts_tag_is_resolved_once() {
 /// The host keeps a watch open for each different question: none names an image.
 #[test]
 fn every_list_is_the_same_question() {
-    let settings = json!({"reports": {"maxAge": "1h", "sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}});
+    let settings = json!({"reports": {"maxAge": "1h", "sources": [{"sbomscanner": {}}]}});
     let mut lists = std::collections::BTreeSet::new();
     for (name, letter) in [("reg.io/team/app:1.0", 'a'), ("reg.io/team/other:2.0", 'b'), ("quay.io/x/y:3", 'c')] {
         let mut known =

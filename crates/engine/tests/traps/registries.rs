@@ -148,3 +148,59 @@ fn registries_that_cant_be_read_are_tried_once() {
     let of_registries = world.host.calls().iter().filter(|call| call.field("kind") == REGISTRY).count();
     assert_eq!(of_registries, 1);
 }
+
+/// Workload scanning knows a pinned image by its digest: the same image by tag has that report.
+#[test]
+fn a_report_of_the_pinned_image_is_the_tags_too() {
+    let workload_scan = "workloadscan-of-another-spelling";
+    for (entries, right) in [(vec![], "allowed fresh"), (critical().to_vec(), "denied fresh")] {
+        let world = World::default().image(IMAGE, 'a').object(registry(workload_scan, "reg.io"));
+        let world = world.object(of(workload_scan, "reg.io", &digest('a'), &entries));
+        assert_eq!(decided(&world.decide(IMAGE, &json!({}))), right);
+        assert_eq!(lists(&world), [REGISTRY]);
+    }
+    // Of an index, by either digest.
+    for known in ['b', 'a'] {
+        let world = World::default().index(IMAGE, 'b', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+        let world = world.object(registry(workload_scan, "reg.io"));
+        let world = world.object(of(workload_scan, "reg.io", &digest(known), &critical()));
+        // Names of reports are hashes of digests, so that these stay as they are told.
+        let settings = json!({"reports": {"platforms": ["linux/amd64"], "unprovenIndexes": "warn"}});
+        assert_eq!(decided(&world.unproven().decide(IMAGE, &settings)), "denied fresh", "{known}");
+    }
+}
+
+/// Where nothing known admits, a report of the same image under any tag may reject it.
+#[test]
+fn what_is_admitted_without_a_report_is_listed() {
+    let second = json!({"reports": {"sources": [{"sbomscanner": {}}, {"registry": {"allowUnsigned": true}}]}});
+    for settings in [accepting(), second] {
+        let world = World::default().image(IMAGE, 'a').object(registry("team", "reg.io"));
+        let world = world.object(of("team", "reg.io", "2.0", &critical()));
+        assert_eq!(decided(&world.decide(IMAGE, &settings)), "denied fresh", "{settings}");
+    }
+}
+
+/// Each name costs a call: one list costs less.
+#[test]
+fn many_registries_are_not_asked_one_by_one() {
+    for (count, listed) in [(8, vec![REGISTRY]), (9, vec![REGISTRY, "VulnerabilityReport"])] {
+        let world = World::default().image(IMAGE, 'a').object(of("team-0", "reg.io", "1.0", &[]));
+        let world = (0..count).fold(world, |world, number| world.object(registry(&format!("team-{number}"), "reg.io")));
+        assert_eq!(decided(&world.decide(IMAGE, &json!({}))), "allowed fresh", "{count}");
+        assert_eq!(lists(&world), listed, "{count}");
+    }
+}
+
+#[test]
+fn a_registry_without_a_host_is_docker_hub() {
+    let mut nameless = registry("hub", "");
+    for world in [registry("hub", ""), {
+        nameless["spec"] = json!({});
+        nameless
+    }] {
+        let world = World::default().image("docker.io/team/app:1.0", 'a').object(world);
+        let world = world.object(of("hub", "index.docker.io", "1.0", &[]));
+        assert_eq!(decided(&world.decide("team/app:1.0", &json!({}))), "allowed fresh");
+    }
+}

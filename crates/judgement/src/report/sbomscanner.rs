@@ -2,9 +2,8 @@
 //!
 //! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and the digest
 //! of the platform's manifest, so that one GET finds it. First come the Registries that the settings name and that of workload scanning,
-//! then all that the namespace has: a tag that none of them has a report of has none. Where the namespace shows no Registry, or the
-//! reference has a digest, which may have been scanned under any tag, one list with a constant selector is searched. The reports
-//! that it names are read again, because a list may be outdated. Either way, a report is this image's only if the report says so itself.
+//! then all that the namespace has. Where these don't tell, one list with a constant selector is searched, and the reports that it
+//! names are read again, because a list may be outdated. Either way, a report is this image's only if the report says so itself.
 //!
 //! A report doesn't say when it was made: its label names the ScanJob, which has the time of its completion. Without a report, an
 //! `Image` of the same name shows that the scanner knows the image, and the newest ScanJob of its registry shows whether a scan is
@@ -33,7 +32,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use progress::ScanJobs;
-use registries::{Registries, Registry};
+use registries::Registries;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -48,7 +47,7 @@ const SBOM: &str = "SBOM";
 /// The kinds that are read, each with its `apiVersion`.
 pub(super) const KINDS: [(&str, &str); 4] =
     [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND), registries::KIND];
-/// The kind that is read for SBOMs. Without Registries, which come with reports, they are listed.
+/// The kind that is read for SBOMs.
 pub(super) const SBOM_KIND: (&str, &str) = (API_VERSION, SBOM);
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
@@ -74,6 +73,8 @@ struct Shelf<'a> {
     /// The namespaces whose objects are trusted, without repeats.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
+    /// Whether an image of which nothing is found is rejected, so that a list could only find what admits it.
+    rejects_without: bool,
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
     registries: Registries<'a>,
@@ -88,9 +89,15 @@ struct Catalogue<'a> {
 }
 
 impl<'a> SbomScannerReports<'a> {
-    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, needs_time: bool) -> Self {
+    pub(super) fn new(
+        settings: &'a SbomScanner,
+        host: &'a dyn Host,
+        namespace: &'a str,
+        needs_time: bool,
+        rejects_without: bool,
+    ) -> Self {
         Self {
-            reports: Shelf::new(settings, host, namespace, REPORT),
+            reports: Shelf::new(settings, host, namespace, REPORT, rejects_without),
             images: Catalogue::new(host, IMAGE),
             jobs: ScanJobs::new(host),
             needs_time,
@@ -166,15 +173,22 @@ impl<'a> SbomScannerReports<'a> {
 
 impl<'a> SbomScannerSboms<'a> {
     pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str) -> Self {
-        Self(Shelf::new(settings, host, namespace, SBOM))
+        Self(Shelf::new(settings, host, namespace, SBOM, false))
     }
 }
 
 impl<'a> Shelf<'a> {
-    fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, kind: &'a str) -> Self {
+    fn new(
+        settings: &'a SbomScanner,
+        host: &'a dyn Host,
+        namespace: &'a str,
+        kind: &'a str,
+        rejects_without: bool,
+    ) -> Self {
         Self {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
+            rejects_without,
             workload_scans: BTreeMap::new(),
             registries: Registries::new(host),
             catalogue: Catalogue::new(host, kind),
@@ -196,7 +210,7 @@ impl<'a> Shelf<'a> {
     fn names_of(&mut self, image: &ImageReference, tag: &str, digest: &str) -> Vec<String> {
         let host = scanners_host(image);
         let workload_scan = self.workload_scans.entry(host.to_owned());
-        let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
+        let workload_scan = workload_scan.or_insert_with(|| registries::workload_scan(host));
         let registries = self.registry_resources.iter().chain([&*workload_scan]);
         let mut names = Vec::new();
         for name in registries.map(|registry| report_name(registry, host, image, tag, digest)) {
@@ -217,29 +231,23 @@ impl<'a> Shelf<'a> {
     }
 
     /// The names of all reports that a tag can have in a namespace. None where only a list tells: a digest may have been scanned
-    /// under any tag, and without Registries nobody knows how reports are named.
+    /// under any tag, and without Registries nobody knows how reports are named. What admits without a report is listed, too: a
+    /// report of the same image under another tag may reject it.
     fn names_in(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Option<Vec<String>> {
-        if wanted.reference.digest().is_some() {
+        if wanted.reference.digest().is_some() || !self.rejects_without {
             return None;
         }
+        let digest = &wanted.manifest.digest;
         let mut names = Vec::new();
         for image in wanted.names() {
-            names.extend(self.further_names_of(namespace, image, image.tag()?, &wanted.manifest.digest)?);
+            let tag = image.tag()?;
+            for registry in self.registries.of(namespace, image, tag)? {
+                let identities = [tag, &wanted.image.digest, digest];
+                let known = if registry.knows_digests() { &identities[..] } else { &identities[..1] };
+                names.extend(known.iter().map(|known| registry.report_name(image, known, digest)));
+            }
         }
         Some(names)
-    }
-
-    /// The same by one of the image's names.
-    fn further_names_of(
-        &mut self,
-        namespace: &'a str,
-        image: &ImageReference,
-        tag: &str,
-        digest: &str,
-    ) -> Option<Vec<String>> {
-        let registries = self.registries.of(namespace, image, tag)?;
-        let name = |Registry { name, host }: &Registry| report_name(name, host, image, tag, digest);
-        Some(registries.iter().map(name).collect())
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -379,8 +387,9 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
         let mut digests = BTreeSet::new();
         for namespace in self.reports.namespaces.clone() {
             let told = self.digests_under(&names, namespace, tagged, &fields).or_else(|| {
-                let further = self.reports.further_names_of(namespace, tagged.reference, tag, &platform.digest)?;
-                self.digests_under(&further, namespace, tagged, &fields)
+                let registries = self.reports.registries.of(namespace, tagged.reference, tag)?.into_iter();
+                let further = registries.map(|registry| registry.report_name(tagged.reference, tag, &platform.digest));
+                self.digests_under(&further.collect::<Vec<_>>(), namespace, tagged, &fields)
             });
             digests.extend(told.into_iter().flatten());
         }

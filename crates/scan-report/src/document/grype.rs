@@ -255,7 +255,7 @@ fn system(
         let name = [name.unwrap_or_default(), version].join(" ");
         return OperatingSystem::PastEndOfLife(name.trim().to_owned());
     }
-    let configuration = configuration.and_then(|json| serde_json::from_str::<Configuration>(json.get()).ok());
+    let configuration = configuration.and_then(|json| spelling::from_str::<Configuration>(json.get()).ok());
     let looks = configuration.and_then(|told| told.alerts?.enable_eol_distro_warnings) == Some(true);
     let is_without = name.is_some_and(|name| name.is_empty());
     if looks || is_without { OperatingSystem::Maintained } else { OperatingSystem::Untold }
@@ -263,7 +263,7 @@ fn system(
 
 /// The platform and the manifest's digest from a source's `target`, if that is an image.
 pub fn scanned_in(target: &RawValue) -> (Option<Platform>, Option<String>) {
-    let Ok(target) = serde_json::from_str::<Target<'_>>(target.get()) else { return (Some(Platform::unknown()), None) };
+    let Ok(target) = spelling::from_str::<Target<'_>>(target.get()) else { return (Some(Platform::unknown()), None) };
     let digest = target.manifest_digest.and_then(|digest| digest_of(digest.as_str()));
     (platform_of(target.os, target.architecture, target.architecture_variant), digest)
 }

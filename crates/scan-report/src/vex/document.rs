@@ -27,7 +27,7 @@ struct Marks {
 /// # Errors
 /// It isn't one, or has too many statements.
 pub fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
-    // Serde would read a list as an object without keys.
+    // What is no object has a message of its own.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableVex::NoObject);
     }

@@ -60,7 +60,8 @@ impl Timeouts {
         let seconds = |holder: Option<&Value>, key: &str| holder?.get(key)?.as_u64();
         let member = policy.member.as_ref().and_then(|member| spec?.get("policies")?.get(member));
         Self {
-            webhook: seconds(spec, "timeoutSeconds"),
+            // Kubernetes takes no other.
+            webhook: seconds(spec, "timeoutSeconds").map(|seconds| seconds.clamp(1, MAX_TIMEOUT)),
             evaluation: seconds(member, "timeoutEvalSeconds").or_else(|| seconds(spec, "timeoutEvalSeconds")),
             is_whole: !super::manifest::is_patch(found),
         }

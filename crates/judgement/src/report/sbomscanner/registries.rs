@@ -1,5 +1,5 @@
-//! Registry resources of sbomscanner. Each report belongs to one, and its name is made of that one's, so that a tag has no other
-//! reports than those whose names the Registries give.
+//! Registry resources of sbomscanner. Each report belongs to one, and its name is made of that one's, so that they give the names of
+//! all reports of a tag.
 //!
 //! The companion has the scanner look at a tag by a Registry for this tag alone. There are as many of these as images, so they aren't
 //! listed: the tag gives their names.
@@ -18,6 +18,10 @@ const FIELDS: [&str; 1] = ["spec.uri"];
 const NOT_THE_COMPANIONS: &str = "app.kubernetes.io/managed-by!=image-admission-companion";
 /// What the names of the companion's Registries begin with.
 const COMPANIONS: &str = "image-admission-";
+/// What the names of those of workload scanning begin with.
+const WORKLOAD_SCANS: &str = "workloadscan-";
+/// Each costs a call for each platform, which the host doesn't cache: those of more than so many cost more than a list.
+const FEW: usize = 8;
 
 /// The Registries, by namespace, once they were needed.
 pub(super) struct Registries<'a> {
@@ -36,6 +40,23 @@ pub(super) struct Registry {
     pub(super) host: String,
 }
 
+/// The name of the Registry that workload scanning makes for a host.
+pub(super) fn workload_scan(host: &str) -> String {
+    format!("{WORKLOAD_SCANS}{}", hash(host))
+}
+
+impl Registry {
+    /// The name of a report that it has of an image, by what it knows the image by.
+    pub(super) fn report_name(&self, image: &ImageReference, known: &str, digest: &str) -> String {
+        super::report_name(&self.name, &self.host, image, known, digest)
+    }
+
+    /// Whether it knows images that are pinned, each by its digest in the place of a tag.
+    pub(super) fn knows_digests(&self) -> bool {
+        self.name.starts_with(WORKLOAD_SCANS)
+    }
+}
+
 /// The name of the Registry by which the companion has sbomscanner look at a tag, and at nothing else.
 #[must_use]
 pub fn companions_registry(image: &ImageReference, tag: &str) -> String {
@@ -50,8 +71,8 @@ impl<'a> Registries<'a> {
         Self { objects: Objects::new(host, api_version, kind), lists: BTreeMap::new(), companions: BTreeMap::new() }
     }
 
-    /// All Registries of a namespace by which the scanner may know a tag. None if the cluster doesn't tell: it shows no Registry
-    /// there at all, or none can be read.
+    /// All Registries of a namespace by which the scanner may know a tag. None if the cluster doesn't tell, since it shows no Registry
+    /// there at all or none can be read; and if there are many.
     pub(super) fn of(&mut self, namespace: &'a str, image: &ImageReference, tag: &str) -> Option<Vec<Registry>> {
         if self.lists.get(namespace).is_some_and(Option::is_none) {
             return None;
@@ -78,7 +99,7 @@ impl<'a> Registries<'a> {
         if is_asked_for {
             registries.push(Registry { name, host: scanners_host(image).to_owned() });
         }
-        Some(registries)
+        Some(registries).filter(|registries| registries.len() <= FEW)
     }
 }
 
@@ -111,8 +132,8 @@ impl cluster::Listed for Item<'_> {
 impl From<Item<'_>> for Registry {
     fn from(item: Item<'_>) -> Self {
         let uri = item.spec.and_then(|spec| spec.uri).map_or(String::new(), |uri| uri.0.into_owned());
-        // The one other name of Docker Hub that the scanner knows.
-        let host = if uri == "docker.io" { DOCKER_HUB.to_owned() } else { uri };
+        // The scanner has one name for Docker Hub, which is meant where none is named, too.
+        let host = if matches!(&*uri, "" | "docker.io") { DOCKER_HUB.to_owned() } else { uri };
         Self { name: item.metadata.name.0.into_owned(), host }
     }
 }
