@@ -158,6 +158,11 @@ fn a_report_of_the_pinned_image_is_the_tags_too() {
         let world = world.object(of(workload_scan, "reg.io", &digest('a'), &entries));
         assert_eq!(decided(&world.decide(IMAGE, &json!({}))), right);
         assert_eq!(lists(&world), [REGISTRY]);
+        // Each name once: those of workload scanning by the settings' name, and by the Registry's by tag and digest.
+        let asked = world.host.calls().into_iter().filter(|call| call.field("kind") == "VulnerabilityReport");
+        let asked: Vec<String> = asked.map(|call| call.field("name").to_owned()).collect();
+        let different: std::collections::BTreeSet<&String> = asked.iter().collect();
+        assert_eq!((asked.len(), different.len()), (if entries.is_empty() { 3 } else { 4 }, 3), "{asked:?}");
     }
     // Of an index, by either digest.
     for known in ['b', 'a'] {

@@ -242,9 +242,13 @@ impl<'a> Shelf<'a> {
         for image in wanted.names() {
             let tag = image.tag()?;
             for registry in self.registries.of(namespace, image, tag)? {
-                let identities = [tag, &wanted.image.digest, digest];
-                let known = if registry.knows_digests() { &identities[..] } else { &identities[..1] };
-                names.extend(known.iter().map(|known| registry.report_name(image, known, digest)));
+                let digests = [&*wanted.image.digest, digest].into_iter().filter(|_| registry.knows_digests());
+                for known in std::iter::once(tag).chain(digests) {
+                    let name = registry.report_name(image, known, digest);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
             }
         }
         Some(names)
