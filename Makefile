@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-peers cluster-harness kubectl fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -216,6 +216,12 @@ cluster-programs: ## etcd, Kubernetes (the newest and the oldest version), kubec
 	cd e2e-tests/cluster && go build -ldflags "-s -w" -o ../../target/cluster/newest/ helm.sh/helm/v4/cmd/helm
 	cd e2e-tests/cluster && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES)) -o ../../target/cluster/newest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
 	cd e2e-tests/cluster/oldest && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES,oldest/)) -o ../../../target/cluster/oldest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
+
+cluster-peers: ## Kyverno and sigstore's policy-controller, built from their Go modules into target/cluster/peers, for `TestBesideOthers`
+	@command -v go >/dev/null || { echo "go is not on PATH, which builds them: install Go 1.26 or newer" >&2; exit 1; }
+	mkdir -p target/cluster/peers
+	cd e2e-tests/cluster/peers/kyverno && go build -ldflags "-s -w" -o ../../../../target/cluster/peers/kyverno github.com/kyverno/kyverno/cmd/kyverno
+	cd e2e-tests/cluster/peers/policy-controller && go build -ldflags "-s -w" -o ../../../../target/cluster/peers/policy-controller github.com/sigstore/policy-controller/cmd/webhook
 
 KUBERNETES_VERSION ?= newest
 cluster-tests: ## what users do, and what breaks, in a real cluster on loopback: e2e-tests/cluster/README.md

@@ -24,5 +24,6 @@
 //	sbomscanner.go     SBOMscanner, as the companion sees it
 //	scan_jobs.go       Jobs that scan images and attest what they found
 //	trivy_operator.go  trivy-operator, as the companion sees it
+//	peers.go           other programs that judge Pods
 //	kubectl.go         what a user types
 package harness

@@ -17,6 +17,8 @@ import (
 type Snapshot struct {
 	// buckets of the time that the API server waited for the policy: how many took at most so many seconds.
 	buckets map[float64]float64
+	// webhooks have the same of each webhook, of what is created alone.
+	webhooks map[Webhook]map[float64]float64
 	// auditLines is how far the audit log was.
 	auditLines int
 	// Registry is how many requests were made to it.
@@ -32,43 +34,89 @@ func (c *Cluster) Snapshot() (Snapshot, error) {
 	}
 	lines := 0
 	err = c.eachAuditLine(func([]byte) { lines++ })
-	return Snapshot{buckets: durations(metrics, c.Identity("image-admission")), auditLines: lines, Registry: c.Registry.Requests(), Taken: time.Now()}, err
+	return Snapshot{buckets: durations(metrics, c.Identity("image-admission")), webhooks: creations(metrics), auditLines: lines, Registry: c.Registry.Requests(), Taken: time.Now()}, err
+}
+
+// A Webhook is one that the API server waits for: those that change objects, and those that only judge them, have names of their own.
+type Webhook struct {
+	Name string
+	// Mutates is whether it may change what it is asked about.
+	Mutates bool
 }
 
 // durations adds up the histogram `apiserver_admission_webhook_admission_duration_seconds` of a policy's webhook.
 func durations(metrics, policy string) map[float64]float64 {
 	buckets := map[float64]float64{}
+	eachBucket(metrics, func(webhook Webhook, _ string, seconds, count float64) {
+		if webhook.Name == policy+".kubewarden.admission" {
+			buckets[seconds] += count
+		}
+	})
+	return buckets
+}
+
+// creations has that histogram of each webhook, of what is created.
+func creations(metrics string) map[Webhook]map[float64]float64 {
+	webhooks := map[Webhook]map[float64]float64{}
+	eachBucket(metrics, func(webhook Webhook, operation string, seconds, count float64) {
+		if operation != "CREATE" {
+			return
+		}
+		if webhooks[webhook] == nil {
+			webhooks[webhook] = map[float64]float64{}
+		}
+		webhooks[webhook][seconds] += count
+	})
+	return webhooks
+}
+
+func eachBucket(metrics string, do func(webhook Webhook, operation string, seconds, count float64)) {
 	for _, line := range strings.Split(metrics, "\n") {
 		rest, ok := strings.CutPrefix(line, "apiserver_admission_webhook_admission_duration_seconds_bucket{")
-		if !ok || !strings.Contains(rest, `name="`+policy+`.kubewarden.admission"`) {
+		if !ok {
 			continue
 		}
-		_, after, _ := strings.Cut(rest, `le="`)
-		limit, _, _ := strings.Cut(after, `"`)
-		seconds, err := strconv.ParseFloat(limit, 64)
+		label := func(name string) string {
+			_, after, _ := strings.Cut(","+rest, ","+name+`="`)
+			value, _, _ := strings.Cut(after, `"`)
+			return value
+		}
+		seconds, err := strconv.ParseFloat(label("le"), 64)
 		if err != nil {
 			continue
 		}
 		count, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64)
 		if err == nil {
-			buckets[seconds] += count
+			do(Webhook{label("name"), label("type") == "admit"}, label("operation"), seconds, count)
 		}
 	}
-	return buckets
 }
 
 // Since is what was counted between another snapshot and this one. An API server that restarted in between counts from zero.
-func (s Snapshot) Since(before Snapshot) Latency {
-	for limit, count := range before.buckets {
-		if s.buckets[limit] < count {
-			before = Snapshot{}
+func (s Snapshot) Since(before Snapshot) Latency { return since(s.buckets, before.buckets) }
+
+// Webhooks is how long the API server waited for each webhook that it asked about what was created since another snapshot.
+func (s Snapshot) Webhooks(before Snapshot) map[Webhook]Latency {
+	asked := map[Webhook]Latency{}
+	for webhook, buckets := range s.webhooks {
+		if latency := since(buckets, before.webhooks[webhook]); latency.Count() > 0 {
+			asked[webhook] = latency
+		}
+	}
+	return asked
+}
+
+func since(buckets, before map[float64]float64) Latency {
+	for limit, count := range before {
+		if buckets[limit] < count {
+			before = nil
 			break
 		}
 	}
 	latency := Latency{}
-	for limit, count := range s.buckets {
+	for limit, count := range buckets {
 		latency.limits = append(latency.limits, limit)
-		latency.counts = append(latency.counts, count-before.buckets[limit])
+		latency.counts = append(latency.counts, count-before[limit])
 	}
 	sort.Sort(latency)
 	return latency

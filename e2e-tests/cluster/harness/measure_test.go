@@ -24,6 +24,23 @@ func TestQuantilesOfTheAPIServersHistogram(t *testing.T) {
 	}
 }
 
+func TestWebhooksAreToldApart(t *testing.T) {
+	more := histogram
+	for _, line := range []string{
+		`name="another.webhook",operation="CREATE",rejected="false",type="validating",le="0.005"} 7`,
+		`name="another.webhook",operation="UPDATE",rejected="false",type="validating",le="0.005"} 20`,
+	} {
+		more += "apiserver_admission_webhook_admission_duration_seconds_bucket{" + line + "\n"
+	}
+	asked := Snapshot{webhooks: creations(more)}.Webhooks(Snapshot{webhooks: creations(histogram)})
+	if len(asked) != 1 || asked[Webhook{Name: "another.webhook"}].Count() != 7 {
+		t.Errorf("after seven Pods that another webhook judged, these were asked: %v", asked)
+	}
+	if all := (Snapshot{webhooks: creations(more)}).Webhooks(Snapshot{}); len(all) != 3 || all[Webhook{"another.webhook", true}].Count() != 1000 {
+		t.Errorf("of three webhooks there are %v", all)
+	}
+}
+
 func quantiles(t *testing.T, all Snapshot) {
 	t.Helper()
 	latency := all.Since(Snapshot{})

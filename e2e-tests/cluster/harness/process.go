@@ -139,6 +139,29 @@ func (p *Process) ResidentBytes() (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
+// CPUTime is what the program has used of the processors so far.
+func (p *Process) CPUTime() (time.Duration, error) {
+	p.mutex.Lock()
+	id := p.command.Process.Pid
+	p.mutex.Unlock()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in parentheses, may have anything in it. Behind it are the state, ten other fields, and the time in and out of the program.
+	fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
+	if len(fields) < 13 {
+		return 0, errors.New("`/proc/<id>/stat` has no time")
+	}
+	in, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	out, err := strconv.ParseInt(fields[12], 10, 64)
+	// Linux counts in hundredths of a second, whatever the processor.
+	return time.Duration(in+out) * 10 * time.Millisecond, err
+}
+
 // lastLines of a log, for messages.
 func lastLines(text string, lines int) string {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")

@@ -104,7 +104,7 @@ func (p *ScanJobsPlayed) scanJob(job *unstructured.Unstructured) error {
 		phase := corev1.PodSucceeded
 		if scanning.Fails {
 			phase = corev1.PodFailed
-		} else if err := p.cluster.Attest(image, vulnerabilities, predicate(image, scanning.Findings, time.Now())); err != nil {
+		} else if err := p.cluster.AttestScan(image, scanning.Findings); err != nil {
 			return err
 		}
 		return p.cluster.Eventually(20*time.Second, func() error { return p.end(job.GetName(), phase) })
@@ -130,13 +130,20 @@ func (p *ScanJobsPlayed) end(job string, phase corev1.PodPhase) error {
 	return err
 }
 
+// AttestScan puts what a scanner found beside an image, `host/repository@digest`, as `cosign attest --type vuln` does.
+func (c *Cluster) AttestScan(image string, findings Findings) error {
+	return c.Attest(image, vulnerabilities, predicate(image, findings, time.Now()))
+}
+
 // predicate is what `trivy image --format cosign-vuln` writes of an image.
 func predicate(image string, findings Findings, at time.Time) map[string]any {
 	found := []any{}
-	for number := range findings.Critical {
-		found = append(found, map[string]any{
-			"VulnerabilityID": fmt.Sprintf("CVE-2026-1%03d", number), "Severity": "CRITICAL", "PkgName": "zlib", "InstalledVersion": "1.0.0", "FixedVersion": "1.3",
-		})
+	for _, severity := range findings.bySeverity() {
+		for number := range severity.count {
+			found = append(found, map[string]any{
+				"VulnerabilityID": fmt.Sprintf("CVE-2026-%d%03d", severity.number, number), "Severity": severity.name, "PkgName": "zlib", "InstalledVersion": "1.0.0", "FixedVersion": "1.3",
+			})
+		}
 	}
 	finished := at.UTC().Format(time.RFC3339)
 	return map[string]any{

@@ -89,6 +89,16 @@ func (c *Cluster) ScannerLink() *Link { return c.network.link(ScannerNamespace, 
 // Findings of a report, by severity.
 type Findings struct{ Critical, High, Medium, Low int }
 
+// severity is how many findings of one there are. Its number is in their names.
+type severity struct {
+	name          string
+	number, count int
+}
+
+func (f Findings) bySeverity() []severity {
+	return []severity{{"CRITICAL", 1, f.Critical}, {"HIGH", 2, f.High}, {"MEDIUM", 3, f.Medium}, {"LOW", 4, f.Low}}
+}
+
 var sbomscannerReports = schema.GroupVersionResource{Group: "storage.sbomscanner.kubewarden.io", Version: "v1alpha1", Resource: "vulnerabilityreports"}
 
 // Report makes sbomscanner's report of a platform of an image, as workload scanning does.
@@ -143,14 +153,11 @@ func (c *Cluster) report(registry string, image Image, platform string, findings
 		metadata["indexDigest"] = image.Digest
 	}
 	vulnerabilities := []any{}
-	for _, found := range []struct {
-		severity string
-		count    int
-	}{{"CRITICAL", findings.Critical}, {"HIGH", findings.High}, {"MEDIUM", findings.Medium}, {"LOW", findings.Low}} {
-		for number := range found.count {
+	for _, severity := range findings.bySeverity() {
+		for number := range severity.count {
 			vulnerabilities = append(vulnerabilities, map[string]any{
-				"cve":      fmt.Sprintf("CVE-2026-%s%03d", map[string]string{"CRITICAL": "1", "HIGH": "2", "MEDIUM": "3", "LOW": "4"}[found.severity], number),
-				"severity": found.severity, "packageName": fmt.Sprintf("package%d", number), "purl": fmt.Sprintf("pkg:apk/alpine/package%d@1", number),
+				"cve":      fmt.Sprintf("CVE-2026-%d%03d", severity.number, number),
+				"severity": severity.name, "packageName": fmt.Sprintf("package%d", number), "purl": fmt.Sprintf("pkg:apk/alpine/package%d@1", number),
 				"installedVersion": "1", "fixedVersions": []any{"2"}, "diffID": "", "suppressed": false,
 			})
 		}

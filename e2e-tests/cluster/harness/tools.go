@@ -19,6 +19,8 @@ type Tools struct {
 	Compiler string
 	// Module is the policy, with its metadata in it. Deploy is the folder of manifests.
 	Module, Deploy, CommandLine string
+	// Peers is the folder of other programs that judge Pods, which only one test needs, and PeerModules that of the modules that they are built from.
+	Peers, PeerModules string
 }
 
 // A requirement is one thing that has to be there, and where to get it.
@@ -42,7 +44,7 @@ func FindTools(root string) (Tools, error) {
 	if version := os.Getenv("KUBERNETES_VERSION"); version != "" {
 		programs = append([]string{filepath.Join(root, "target", "cluster", version)}, programs...)
 	}
-	var tools Tools
+	tools := Tools{Peers: filepath.Join(root, "target", "cluster", "peers"), PeerModules: filepath.Join(root, "e2e-tests", "cluster", "peers")}
 	requirements := []requirement{
 		{&tools.Etcd, "ETCD", "etcd", built},
 		{&tools.APIServer, "KUBE_APISERVER", "kube-apiserver", built},
