@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use web_time::Instant;
 
-use clap::{Arg, ArgGroup, Args, ValueEnum};
+use clap::{Arg, ArgGroup, Args};
 use image_admission_module_host::runtime::{MemoryUse, PolicyModule, RuntimeError};
 
 use super::Ending;
 use super::decision::DecisionOptions;
 use super::files::recursive;
+use super::output::Format;
 use super::policy::ModuleError;
 use super::run::RunError;
 use super::terminal::StandardOutput;
@@ -83,23 +84,13 @@ pub(super) struct Bench {
 
     /// How to write what objects cost
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
-    output: Output,
+    output: Format,
 
     #[command(flatten)]
     manifests: ManifestOptions,
 
     #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
     host: HostOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs: a list with an entry for each request
-    Json,
-    /// The same list as YAML
-    Yaml,
 }
 
 /// Which options are about objects that somebody has, and which about the module's own requests.

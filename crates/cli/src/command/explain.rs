@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::host_options::HostOptions;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use image_admission_engine::{Decision, check_settings};
 use image_admission_explain::{Explanation, explain};
 use image_admission_host::WireHost;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::decision::DecisionOptions;
 use super::files::recursive;
 use super::kept::{Kept, Observed};
-use super::output::{json, yaml};
+use super::output::{Format, json, yaml};
 use super::policy::{self, Policy, PolicyError};
 use super::report_files;
 use super::run::RunError;
@@ -57,23 +57,13 @@ pub(super) struct Explain {
 
     /// How to write the explanations
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
-    output: Output,
+    output: Format,
 
     #[command(flatten)]
     manifests: ManifestOptions,
 
     #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
     host: HostOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Output {
-    /// For people
-    Text,
-    /// For programs: a list with an entry for each request
-    Json,
-    /// The same list as YAML
-    Yaml,
 }
 
 /// An explanation for programs.
@@ -143,11 +133,11 @@ impl Explain {
             let refused = decision.whole_glass.as_ref().map(ToString::to_string);
             let warnings: Vec<String> = answer.response.warnings.into_iter().chain(refused).collect();
             match self.output {
-                Output::Text => {
+                Format::Text => {
                     let text = text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint);
                     write!(output, "{}", without_commands(&text))?
                 }
-                Output::Json | Output::Yaml => entries.push(Entry {
+                Format::Json | Format::Yaml => entries.push(Entry {
                     request: subject.to_string(),
                     allowed: answer.response.accepted,
                     explanation,
@@ -157,9 +147,9 @@ impl Explain {
             }
         }
         match self.output {
-            Output::Text => {}
-            Output::Json => write!(output, "{}", json(&entries)?)?,
-            Output::Yaml => write!(output, "{}", yaml(&entries)?)?,
+            Format::Text => {}
+            Format::Json => write!(output, "{}", json(&entries)?)?,
+            Format::Yaml => write!(output, "{}", yaml(&entries)?)?,
         }
         output.flush()?;
         host.save_recording()?;

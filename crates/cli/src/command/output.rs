@@ -13,8 +13,20 @@ pub(super) use junit::junit;
 pub(super) use sarif::sarif;
 
 use super::terminal::{json_without_commands, printable, without_commands};
+use clap::ValueEnum;
 use serde::Serialize;
 use std::io;
+
+/// How a command writes what it tells of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Text,
+    /// For programs: a list with an entry for each request
+    Json,
+    /// The same list as YAML
+    Yaml,
+}
 
 /// Data for programs as YAML.
 pub(super) fn yaml(data: &impl Serialize) -> io::Result<String> {

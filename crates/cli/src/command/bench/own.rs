@@ -15,11 +15,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use web_time::Instant;
 
+use super::Bench;
 use super::calls::{Calls, Kind, Number};
 use super::rules::Rule;
-use super::{Bench, Output};
 use crate::command::kept::Kept;
-use crate::command::output::{json, yaml};
+use crate::command::output::{Format, json, yaml};
 use crate::command::policy::{Policy, PolicyError};
 use crate::command::run::RunError;
 use crate::command::terminal::{Paint, StandardOutput, without_commands};
@@ -152,12 +152,12 @@ impl Bench {
         }
         host.save_recording()?;
         match self.output {
-            Output::Text => {
+            Format::Text => {
                 let text = text::text(&costs, self.verbose, Paint::for_output(output));
                 write!(output, "{}", without_commands(&text))?;
             }
-            Output::Json => write!(output, "{}", json(&costs)?)?,
-            Output::Yaml => write!(output, "{}", yaml(&costs)?)?,
+            Format::Json => write!(output, "{}", json(&costs)?)?,
+            Format::Yaml => write!(output, "{}", yaml(&costs)?)?,
         }
         output.flush()?;
         Ok(ending)
