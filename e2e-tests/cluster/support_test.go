@@ -64,7 +64,7 @@ var namespaces int
 // namespace makes one for this test alone, and takes it away after it.
 func namespace(t *testing.T) string {
 	t.Helper()
-	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "'", "", ",", "", " ", "-").Replace(t.Name()))
+	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "#", "-", "'", "", ",", "", " ", "-").Replace(t.Name()))
 	namespaces++
 	name = fmt.Sprintf("%s-%d", strings.Trim(name[:min(len(name), 50)], "-"), namespaces)
 	succeeds(t, cluster.Kubectl("create", "namespace", name))

@@ -44,6 +44,9 @@ BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 # What `image-admission attach` pushes: an artifact whose configuration is an envelope, a bundle or another signature.
 EVIDENCE = "application/vnd.image-admission.evidence.v1+json"
 
+# The server reads the roots of TLS at each call to a registry. Its image has them in one file; Debian's folder has each three times.
+ROOTS = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt")}
+
 
 def find_tool(name):
     """The path of a program that the hosts need."""
@@ -353,7 +356,7 @@ class World:
         os.makedirs(os.path.join(self.folder, "modules"), exist_ok=True)
         if timeout:
             arguments += ["--policy-timeout", str(timeout)]
-        self.policy_server = self.start("policy-server", arguments, {"KUBECONFIG": self.kubeconfig})
+        self.policy_server = self.start("policy-server", arguments, {"KUBECONFIG": self.kubeconfig, **ROOTS})
         self.wait_for(f"http://127.0.0.1:{readiness}/readiness", self.policy_server)
 
     def stop_policies(self):

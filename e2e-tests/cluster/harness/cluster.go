@@ -160,7 +160,8 @@ func (c *Cluster) startNode() error {
 		return err
 	}
 	c.node = newNode(c.Client, Namespace, filepath.Join(c.Folder, "pods"), "https://"+c.APILink.Address(), c.authority, map[string]program{
-		"policy-server": {path: c.Tools.PolicyServer},
+		// It reads all roots of its image at each call to a registry. This folder has each three times on Debian, and its image has one file.
+		"policy-server": {path: c.Tools.PolicyServer, environ: []string{"SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"}},
 		"controller":    {path: c.Tools.Controller},
 		"audit-scanner": {path: c.Tools.AuditScanner, environ: []string{names.environ()}},
 		companionImage:  {path: c.Tools.CommandLine, environ: []string{"SSL_CERT_FILE=" + c.authority.file("ca.crt")}},
