@@ -63,6 +63,14 @@ pub struct ReadKind {
     pub instead: &'static str,
 }
 
+impl ReadKind {
+    /// Whether look-ups work without it, and take a list of all reports: sbomscanner's `Registry`, of which names of reports are computed.
+    #[must_use]
+    pub fn only_spares_lists(&self) -> bool {
+        self.kind == "Registry" && self.api_version.starts_with("sbomscanner.kubewarden.io/")
+    }
+}
+
 /// The kinds of the cluster that settings read, each once, with the first setting that reads it.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {

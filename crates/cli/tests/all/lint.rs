@@ -74,6 +74,14 @@ fn missing_kinds_are_granted_in_the_file() {
     let second = fix();
     assert_eq!((second.errors.as_str(), second.output, second.code), ("", first.output, first.code));
     assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    // A manifest of before has all but the kind that only makes an answer come sooner.
+    let registry = "    - {apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: Registry}\n";
+    fs::write(&file, after.replace(registry, "")).unwrap();
+    let said = image_admission(folder.path(), &["lint", "policy.yaml"], b"").output;
+    let wanted = "spec.contextAwareResources: an image that was never scanned takes a list of all reports: `reports.sources[0]` reads \
+                  `{apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: Registry}`, which isn't granted; add it [missing-kind]";
+    assert!(said.contains(wanted), "{said}");
+    assert!(!said.contains("fail, and reject: it reads `{apiVersion: sbom"), "{said}");
 }
 
 /// YAML would take a comma after the last entry, and whoever reads JSON wouldn't.

@@ -167,9 +167,13 @@ fn missing_kinds(found: &FoundPolicy, policy: &Value, settings: &Settings) -> Ve
         .filter(|read| !granted.contains(&(read.api_version.as_str(), read.kind.as_str())));
     let remark = |(setting, kinds): (String, Vec<ReadKind>)| {
         let names = names(&kinds);
-        let message = format!(
-            "look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing"
-        );
+        let message = if kinds.iter().all(ReadKind::only_spares_lists) {
+            format!(
+                "an image that was never scanned takes a list of all reports: `{setting}` reads {names}, which isn't granted; add it"
+            )
+        } else {
+            format!("look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing")
+        };
         let entries =
             kinds.into_iter().map(|read| vec![("apiVersion", json!(read.api_version)), ("kind", json!(read.kind))]);
         let fix = LintFix::Append { path: path.clone(), entries: entries.collect() };
