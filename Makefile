@@ -21,11 +21,24 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-peers cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings verify-release has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-peers cluster-harness kubectl fmt lint deny bench clean
+
+# Panics name the files that they come from. Without the folders of who builds, the module has the same bytes everywhere.
+NAMED_EVERYWHERE = --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo","--remap-path-prefix=$(CURDIR)=/image-admission
+BUILD_MODULE = $(CARGO) build --config 'target.wasm32-wasip1.rustflags=["$(NAMED_EVERYWHERE)"]' --locked --profile policy --package image-admission-policy --target wasm32-wasip1
 
 policy.wasm: ## the policy's module
-	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
+	$(BUILD_MODULE)
 	@cmp -s $(MODULE) $@ || cp $(MODULE) $@
+
+# With the compiler that releases are built with, and nothing from the environment that would change what it writes.
+RELEASED ?= policy.wasm
+RELEASE_TOOLCHAIN = $(shell sed -n 's/^  RUSTUP_TOOLCHAIN: "\(.*\)"$$/\1/p' .github/workflows/release.yml)
+verify-release: ## builds this checkout's module as a release does, and says whether RELEASED, a release's module, is the same
+	@test -f "$(RELEASED)" || { echo "\`$(RELEASED)\` is no file: name a release's module with RELEASED=<policy.wasm>" >&2; exit 1; }
+	env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS -u CARGO_BUILD_RUSTFLAGS RUSTUP_TOOLCHAIN=$(RELEASE_TOOLCHAIN) $(BUILD_MODULE)
+	@$(SHA256SUM) $(RELEASED) $(MODULE)
+	@cmp $(RELEASED) $(MODULE) || { echo "\`$(RELEASED)\` isn't what this checkout gives: check out the release's tag, with nothing changed" >&2; exit 1; }
 
 annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in it, as it is pushed to a registry
 	@mkdir -p target
@@ -58,6 +71,10 @@ $(COMMANDS): ## the command line as it is released for a platform, and its check
 	$(CARGO) build --locked --release --package image-admission-cli --target $(TRIPLE)
 	cp target/$(TRIPLE)/release/image-admission $@
 	$(SHA256SUM) $@ >$@.sha256
+
+sbom: ## what the module and the command line are made of, as CycloneDX: policy-sbom.cdx.json, image-admission-sbom.cdx.json
+	SOURCE_DATE_EPOCH=0 $(CARGO) cyclonedx --quiet --format json --manifest-path crates/policy/Cargo.toml --target wasm32-wasip1 --override-filename sbom
+	mv crates/policy/sbom.json policy-sbom.cdx.json
 
 policy.wasm.sha256: policy.wasm
 	$(SHA256SUM) policy.wasm >$@

@@ -114,7 +114,7 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
     for_each_job(|name, job| {
         assert!(rights(job).contains_key("contents"), "{name}: say what it may");
         for (right, _) in rights(job).into_iter().filter(|(_, granted)| *granted != "read") {
-            let right = ["id-token", "packages", "contents"].into_iter().find(|known| *known == right).unwrap();
+            let right = ["attestations", "id-token", "packages", "contents"].into_iter().find(|known| *known == right).unwrap();
             who_can_write.entry(right).or_default().push(name.to_owned());
         }
         for checkout in steps(job)
@@ -128,6 +128,7 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
     });
     let of = |jobs: &[&str]| jobs.iter().map(|job| format!("{RELEASE}: {job}")).collect::<Vec<_>>();
     let wanted = [
+        ("attestations", of(&["publish"])),
         ("contents", of(&["artifacthub", "release", "site"])),
         ("id-token", of(&["publish"])),
         ("packages", of(&["publish"])),
@@ -210,6 +211,7 @@ fn what_scripts_call_exists() {
         "push",
         "push-image",
         "release-notes",
+        "sbom",
         "site",
         "version-check",
     ];
@@ -292,20 +294,6 @@ fn kwctl_is_installed_if_its_own_workflow_released_it() {
     assert!(said.ends_with(&fs::read_to_string(installation.path("installed/kwctl")).unwrap()), "{said}");
 }
 
-#[test]
-fn syft_is_installed_if_it_has_its_checksum() {
-    let installation = Installation::new();
-    installation.program("syft", "echo syft");
-    let downloaded = installation.path("syft.tar.gz");
-    let mut pack = Command::new("tar");
-    let packed = pack.arg("-czf").arg(&downloaded).arg("-C").arg(installation.path("bin")).arg("syft").status();
-    assert!(packed.unwrap().success());
-    // Nothing else is wrong with it than its checksum.
-    assert_eq!(installation.install("syft", &downloaded), (false, false));
-    installation.program("sha256sum", "[ \"$*\" = '--check --quiet' ] && grep -Eq '^[0-9a-f]{64}  /.*/syft.tar.gz$'");
-    assert_eq!(installation.install("syft", &downloaded), (true, true));
-}
-
 /// Without it kwctl can't be checked.
 #[test]
 fn cosign_is_there_before_kwctl_is_installed() {
@@ -383,6 +371,18 @@ fn what_is_signed_is_verified_and_released() {
     assert_eq!(signed, files(&script("publish", "Verify it as users do")));
     let released = script("release", "Release");
     let is_released = |file: String| released.split_whitespace().any(|word| word == file);
+    // The policy, as it is released and as it is pushed, and each command line.
+    let attested = steps(&workflow["jobs"]["publish"])
+        .iter()
+        .find_map(|step| step["with"]["subject-path"].as_str())
+        .unwrap()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    let programs = signed.split(' ').filter(|file| !file.ends_with(".json")).map(str::to_owned);
+    assert_eq!(attested.iter().filter(|file| *file != "annotated-policy.wasm").cloned().collect::<Vec<_>>(), programs.collect::<Vec<_>>());
+    let verified = list.captures_iter(&script("publish", "Verify it as users do")).last().unwrap()[1].to_owned();
+    assert_eq!(verified, attested.join(" "));
     for file in signed.split(' ') {
         assert!(is_released(file.to_owned()) && is_released(format!("{file}.bundle.sigstore")), "{file}: {released}");
     }
