@@ -467,10 +467,11 @@ impl<'a> ReportSearch<'a> {
     fn report_sources(&mut self) -> &mut Vec<(&'static str, Box<dyn Source<'a> + 'a>)> {
         if self.sources.is_empty() {
             let pending = self.settings.scan.effective_fallbacks(&self.subject.namespace).report_pending;
+            let rejects = pending == Fallback::Reject && !self.settings.rules_read_reports();
             let sources = &self.settings.reports.sources;
             let is_last = |position: usize| position + 1 == sources.len();
             let source = |(position, source): (usize, &'a ReportSource)| {
-                (source.name(), self.source(source, is_last(position) && pending == Fallback::Reject))
+                (source.name(), self.source(source, is_last(position) && rejects))
             };
             self.sources = sources.iter().enumerate().map(source).collect();
         }

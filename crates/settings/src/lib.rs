@@ -183,6 +183,18 @@ impl Settings {
         self.names_registry(host) || repositories.any(|repository| repository.host() == host)
     }
 
+    /// Whether rules or expressions may read what is known of an image: these may admit it where no report is there.
+    #[must_use]
+    pub fn rules_read_reports(&self) -> bool {
+        let Rego { custom_rules, policies, libraries, .. } = &self.rego;
+        let mut rules = policies.iter().map(|own| &own.rego).chain(libraries.iter().map(|own| &own.rego));
+        let mut expressions = self.verification.iter().flat_map(VerificationPolicy::deciding_expressions);
+        // `input.scanReports` of rules, `scanReport(image)` of expressions.
+        !custom_rules.is_empty()
+            || rules.any(|rego| rego.contains("scanReports"))
+            || expressions.any(|expression| expression.text.contains("scanReport"))
+    }
+
     /// The same settings, as far as they say which images need a report, and which report counts: without limits, exemptions, VEX
     /// documents, signatures of images, rules and break glass.
     #[must_use]

@@ -2,9 +2,11 @@
 
 use super::world::{Answer, NOW, World, digest};
 use super::{IMAGE, finding, report, trap, with};
+use image_admission_untrusted::clock::{Clock, use_clock};
 use image_admission_untrusted::remedy::Remedy;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 
 const REGISTRY: &str = "Registry";
 /// The Registry that the companion makes for `reg.io/team/app:1.0`.
@@ -208,4 +210,50 @@ fn a_registry_without_a_host_is_docker_hub() {
         let world = world.object(of("hub", "index.docker.io", "1.0", &[]));
         assert_eq!(decided(&world.decide("team/app:1.0", &json!({}))), "allowed fresh");
     }
+}
+
+/// A clock by which no rule takes any time.
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> Option<Duration> {
+        Some(Duration::from_secs(1))
+    }
+}
+
+/// What rules and expressions make of an image without a report is theirs: they see what a list shows, whatever the settings reject.
+#[test]
+fn what_rules_judge_is_listed() {
+    use_clock(&Stopped);
+    let denies = "deny_image[\"bad\"] { input.ScanReport.Status == \"rejected\" }";
+    let rule = |text: &str| json!([{"name": "x", "kinds": ["Pod"], "rego": format!("package x\n{text}")}]);
+    let own = "deny[\"bad\"] { input.scanReports[_].Status == \"rejected\" }";
+    let library =
+        json!([{"name": "lib", "rego": "package lib.made\nof(all) { all.scanReports[_].Status == \"rejected\" }"}]);
+    let by_library = "import data.lib.made\ndeny[\"bad\"] { made.of(input) }";
+    let expression = "images.all.all(i, scanReport(i).Status != 'rejected')";
+    for settings in [
+        json!({"scanPolicies": {"autoGenerate": false}, "customRules": denies}),
+        json!({"scanPolicies": {"defaultPolicy": "accept"}, "customRules": denies}),
+        json!({"scanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": rule(own)}),
+        json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": rule(own)}),
+        json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": rule(by_library), "regoLibraries": library}),
+        json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": [
+            {"name": "x", "verifyPreScanAccepted": true, "verifications": [{"expression": expression}]}]}),
+    ] {
+        let world = World::default().image(IMAGE, 'a').object(registry("team", "reg.io"));
+        assert!(world.decide(IMAGE, &settings).allowed, "{settings}");
+        let world = world.object(of("team", "reg.io", "2.0", &critical()));
+        let answer = world.decide(IMAGE, &settings);
+        assert!(!answer.allowed, "{settings}\n{}", answer.response);
+    }
+}
+
+/// Whoever may write Registries can hide one from the list by the companion's label: where nothing found admits, its reports are listed.
+#[test]
+fn a_registry_that_claims_to_be_the_companions_hides_no_report() {
+    let world = World::default().image(IMAGE, 'a').object(companions("team")).object(registry("other", "reg.io"));
+    let world = world.object(of("team", "reg.io", "1.0", &critical()));
+    assert_eq!(decided(&world.decide(IMAGE, &accepting())), "denied fresh");
+    assert_eq!(decided(&world.decide(IMAGE, &json!({}))), "denied not_scanned");
 }
