@@ -84,14 +84,15 @@ impl VersionOrder {
 }
 
 impl VersionOrder {
-    /// Compares a package's version with a bound of a range.
+    /// Compares a package's version with a bound of a range. A part that packagers add, and that the bound leaves out, may be any: a
+    /// local part as in PEP 440, a distribution's revision.
     fn against(self, version: &str, bound: &str) -> Option<Ordering> {
         let order = self.compare(version, bound)?;
+        let without = |mark: &str| if bound.contains(mark) { None } else { version.rsplit_once(mark) };
         match self {
-            // As in PEP 440: a bound without a local part ignores the version's local part.
-            Self::Python if !bound.contains('+') => {
-                version.split_once('+').map_or(Some(order), |(public, _)| self.compare(public, bound))
-            }
+            Self::Python => without("+").map_or(Some(order), |(public, _)| self.compare(public, bound)),
+            Self::Debian => without("-").map_or(Some(order), |(upstream, _)| self.compare(upstream, bound)),
+            Self::Alpine => without("-r").map_or(Some(order), |(upstream, _)| self.compare(upstream, bound)),
             // Nobody can tell whether it is before or behind that release.
             Self::Rpm if order.is_eq() && bound.contains('-') && !version.contains('-') => None,
             _ => Some(order),

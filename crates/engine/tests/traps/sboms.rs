@@ -504,3 +504,135 @@ fn an_sbom_costs_what_it_is_needed_for() {
     world.decide(IMAGE, &log4j());
     assert_eq!(world.host.calls().len(), calls + 1, "one GET for an image whose SBOM has a computed name");
 }
+
+/// One package as scanners and build tools write it, each by its own rules.
+#[test]
+fn no_tools_spelling_hides_a_package() {
+    for (denied, versions, purls) in [
+        (
+            "pkg:npm/@angular/core",
+            "<12",
+            &["pkg:npm/%40Angular/core@11.0.0", "pkg:npm/%2540angular/core@11.0.0", "pkg:NPM/@angular/core@v11"][..],
+        ),
+        (
+            "pkg:pypi/pyyaml",
+            "<5.4",
+            &["pkg:pypi/PyYAML@5.3", "pkg:pypi/pyyaml@05.3", "pkg:pypi/%50yyaml@5.3.post1"][..],
+        ),
+        ("pkg:pypi/ruamel-yaml", "<1", &["pkg:pypi/ruamel.yaml@0.9", "pkg:pypi/ruamel_.yaml@0.9+local"]),
+        ("pkg:cargo/serde_json", "<2", &["pkg:cargo/serde-json@1.0", "pkg:cargo/Serde_JSON@1.0+build?checksum=a"]),
+        (
+            "pkg:nuget/Newtonsoft.Json",
+            "<13.0.1",
+            &["pkg:nuget/newtonsoft.json@12.0.3.0", "pkg:nuget/NEWTONSOFT.JSON@13.0.0"],
+        ),
+        (
+            "pkg:gem/nokogiri",
+            "<1.13.4",
+            &["pkg:gem/nokogiri@1.13.0?platform=java", "pkg:gem/Nokogiri@1.13.0-x86_64-linux"],
+        ),
+        ("pkg:composer/monolog/monolog", "", &["pkg:composer/Monolog/monolog@1.0", "pkg:composer/monolog@1.0"]),
+        (
+            "pkg:golang/github.com/Masterminds/goutils",
+            "<1.1.1",
+            &[
+                "pkg:golang/github.com/masterminds/goutils@v1.1.0",
+                "pkg:golang/github.com%2FMasterminds%2Fgoutils@v1.1.0?type=module",
+                "pkg:golang/github.com/Masterminds@v1.1.0#goutils",
+            ],
+        ),
+        (
+            "pkg:maven/org.apache.logging.log4j/log4j-core",
+            "<2.17.1",
+            &[
+                "pkg:maven/org.apache.logging.log4j:log4j-core@2.14.1",
+                "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1-redhat-1?classifier=sources&type=jar",
+                "pkg:maven/log4j-core@2.14.1",
+                "pkg://maven//org.apache.logging.log4j//log4j-core@2.14.1",
+                "pkg:maven/org.apache.logging.log4j/log4j-core@${log4j.version}",
+            ],
+        ),
+        (
+            "pkg:deb/debian/xz-utils",
+            "<=5.6.1",
+            &[
+                "pkg:deb/debian/xz-utils@5.6.1-1?arch=amd64&distro=debian-13",
+                "pkg:deb/xz-utils@5.6.0-0.2",
+                "pkg:deb/debian/xz-utils@0:5.6.1-1",
+            ],
+        ),
+        (
+            "pkg:deb/debian/curl",
+            "<1:8",
+            &["pkg:deb/debian/curl@7.88.1-10?epoch=1", "pkg:deb/debian/curl@1%3A7.88.1-10%2Bdeb12u5"],
+        ),
+        ("pkg:apk/alpine/xz", "=5.6.1", &["pkg:apk/alpine/xz@5.6.1-r1?arch=x86_64", "pkg:apk/xz@5.6.1-r0"]),
+        (
+            "pkg:rpm/redhat/bind",
+            "<=32:9.11.36",
+            &["pkg:rpm/redhat/bind@9.11.36-8.el8?epoch=32", "pkg:rpm/bind@32:9.11.36-8.el8"],
+        ),
+    ] {
+        let mut settings = packages(denied, versions);
+        if versions.is_empty() {
+            settings["acceptance"]["packages"]["deny"][0].as_object_mut().unwrap().remove("versions");
+        }
+        for purl in purls {
+            let answer = world(sbom('a', spdx(&[fine(), package(purl, "MIT")]))).decide(IMAGE, &settings);
+            assert!(!answer.allowed && said(&answer).contains("1 denied package: p "), "{purl}: {}", said(&answer));
+        }
+    }
+}
+
+/// A scanner that can't tell the publisher writes no namespace, and one that guesses writes another beside the whole name.
+#[test]
+fn who_published_a_package_may_not_be_known() {
+    for purl in ["pkg:maven/log4j-core@2.14.1", "pkg:maven/Log4j-Core@2.14.1?type=jar"] {
+        let bare = world(sbom('a', spdx(&[fine(), package(purl, "MIT")])));
+        trap(Remedy::NamespacesMayBeMissing, &bare, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+    }
+    let named = |purl: &str, name: &str| {
+        let package = with(package(purl, "MIT"), &[("/name", json!(name))]);
+        world(sbom('a', spdx(&[fine(), package])))
+    };
+    let guessed = named("pkg:maven/log4j-core/log4j-core@2.14.1", "org.apache.logging.log4j:log4j-core");
+    trap(Remedy::EveryNameCounts, &guessed, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+    for (purl, name) in [
+        ("pkg:maven/log4j-core@2.17.1", "log4j-core"),
+        ("pkg:maven/log4j-core-its@2.14.1", "log4j-core-its"),
+        ("pkg:maven/com.example/log4j-core@2.14.1", "log4j-core"),
+        ("pkg:maven/com.example/log4j-core@2.14.1", "com.example:log4j-core"),
+        ("pkg:npm/log4j-core@2.14.1", "log4j-core"),
+    ] {
+        decides(&named(purl, name), &log4j(), "allowed fresh");
+    }
+    // A whole publisher is denied where a publisher is told.
+    let publisher = packages("pkg:maven/org.apache.logging.log4j/*", "<2.17.1");
+    decides(&named("pkg:maven/jackson-core@2.14.1", "jackson-core"), &publisher, "allowed fresh");
+}
+
+/// What calls itself a file or an image is a package if a purl says so.
+#[test]
+fn no_purpose_hides_a_package() {
+    let oci = json!({"referenceType": "purl", "referenceLocator": "pkg:oci/app@sha256:0"});
+    for purpose in ["CONTAINER", "OPERATING-SYSTEM", "FILE", "APPLICATION", "SOURCE", "other"] {
+        let mut hidden =
+            with(package(&format!("{LOG4J}@2.14.1"), "MIT"), &[("/primaryPackagePurpose", json!(purpose))]);
+        decides(&world(sbom('a', spdx(&[fine(), hidden.clone()]))), &log4j(), "denied fresh");
+        hidden["externalRefs"].as_array_mut().unwrap().insert(0, oci.clone());
+        decides(&world(sbom('a', spdx(&[fine(), hidden]))), &log4j(), "denied fresh");
+    }
+}
+
+/// A package's name, its version and its licence are its publisher's.
+#[test]
+fn a_package_can_not_write_lines_of_its_own() {
+    let forged = "x\nImage 'reg.io/team/app:1.0' is fine\u{202e}";
+    let changes = [("/name", json!(forged)), ("/versionInfo", json!(forged)), ("/licenseDeclared", json!(forged))];
+    let package = with(package(&format!("{LOG4J}@2.14.1"), "MIT"), &changes);
+    let mut settings = log4j();
+    settings["acceptance"]["licenses"] = json!({"deny": ["GPL-3.0-*"]});
+    let answer = world(sbom('a', spdx(&[fine(), package]))).decide(IMAGE, &settings);
+    let message = said(&answer);
+    assert!(!answer.allowed && message.lines().count() == 2 && !message.contains('\u{202e}'), "{message}");
+}

@@ -85,13 +85,14 @@ impl<'a> Purl<'a> {
         versions
     }
 
-    /// Whether this is its name: the last part of the path, or for Go modules the whole path.
+    /// Whether this is its name: the whole path or, except for Go modules, its last part. A name that is too long isn't compared:
+    /// each of a package's many purls would be.
     pub fn is_called(&self, name: &str) -> bool {
-        fn last(path: &str) -> Option<&str> {
-            path.rsplit('/').next()
+        if name.len() > MAX_LENGTH {
+            return false;
         }
         let name = compared(&self.kind, without_gaps(name.into()));
-        name == self.path || (self.kind != "golang" && last(&name) == last(&self.path))
+        name == self.path || (self.kind != "golang" && self.path.rsplit('/').next() == Some(&name))
     }
 
     /// Whether it has a version.
@@ -132,7 +133,7 @@ impl PurlPattern {
         if let Some(version) = purl.version {
             return Err(format!("`{text}` has a version; write it in `versions`, like `={version}`"));
         }
-        if NAMESPACED.contains(&purl.kind.as_ref()) && !purl.path.contains('/') && !purl.path.contains('*') {
+        if has_namespaces(&purl.kind) && !purl.path.contains('/') && !purl.path.contains('*') {
             let (kind, path) = (&purl.kind, &purl.path);
             return Err(format!(
                 "every package of the type `{kind}` has a namespace, `pkg:{kind}/…/{path}`; with `pkg:{kind}/*/{path}` it may be any"
@@ -146,16 +147,22 @@ impl PurlPattern {
         &self.kind
     }
 
-    /// Whether it matches a package.
+    /// Whether it matches a package. A namespace that is missing may be any one.
     pub fn matches(&self, purl: &Purl<'_>) -> bool {
         let is_path = |path: &str| glob::matches(path, &purl.path, |own, other| own == other);
-        let in_none = || self.path.strip_prefix("*/").filter(|_| is_on(Remedy::NamespacesMayBeMissing));
-        self.kind == purl.kind && (is_path(&self.path) || in_none().is_some_and(is_path))
+        let in_none = || match has_namespaces(&self.kind) && !purl.path.contains('/') {
+            true => self.may_be(&purl.path),
+            false => self.path.strip_prefix("*/").is_some_and(is_path),
+        };
+        self.kind == purl.kind && (is_path(&self.path) || is_on(Remedy::NamespacesMayBeMissing) && in_none())
     }
 
     /// Whether it may match a package of which only the name is known. If the pattern's name is `*`, the name must include the
-    /// namespace. The name of a Go module is its whole path.
+    /// namespace. The name of a Go module is its whole path. A name that is too long to compare may be any.
     pub fn may_be(&self, name: &str) -> bool {
+        if name.len() > MAX_LENGTH {
+            return true;
+        }
         let name = compared(&self.kind, without_gaps(name.into()));
         let own = self.path.rsplit('/').next().unwrap_or_default();
         let is_whole = self.kind == "golang" || own.bytes().all(|b| b == b'*');
@@ -177,6 +184,11 @@ impl fmt::Display for PurlPattern {
 /// Types whose packages all have a namespace, the name of their publisher.
 const NAMESPACED: [&str; 7] = ["apk", "deb", "rpm", "maven", "composer", "github", "bitbucket"];
 
+/// Whether all packages of a type have a namespace.
+pub(super) fn has_namespaces(kind: &str) -> bool {
+    NAMESPACED.contains(&kind)
+}
+
 /// The beginning of purls in a setting, in its form for comparison; none where it isn't one.
 pub fn beginning(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
@@ -192,7 +204,7 @@ pub fn beginning(text: &str) -> Option<String> {
 }
 
 /// A path without empty segments.
-fn without_gaps(path: Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn without_gaps(path: Cow<'_, str>) -> Cow<'_, str> {
     if !path.starts_with('/') && !path.ends_with('/') && !path.contains("//") {
         return path;
     }
@@ -211,7 +223,7 @@ pub(super) fn is_kind(text: &str) -> bool {
 }
 
 /// The form for comparison of a namespace and a name, for packages of this type.
-fn compared<'a>(kind: &str, path: Cow<'a, str>) -> Cow<'a, str> {
+pub(super) fn compared<'a>(kind: &str, path: Cow<'a, str>) -> Cow<'a, str> {
     if !is_on(Remedy::FoldPurls) {
         return path;
     }
@@ -250,14 +262,22 @@ fn with_epoch<'a>(version: Cow<'a, str>, epoch: Option<&str>) -> Cow<'a, str> {
     }
 }
 
-/// A string without escapes; none where they are invalid.
+/// A string without escapes, which some tools write twice; none where they are invalid.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
-    if is_on(Remedy::FoldPurls) { strictly_decoded(text) } else { Some(text.into()) }
+    if !is_on(Remedy::FoldPurls) {
+        return Some(text.into());
+    }
+    let mut text = strictly_decoded(text)?;
+    while text.contains('%') {
+        text = strictly_decoded(&text)?.into_owned().into();
+    }
+    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::in_time;
 
     fn shown(text: &str) -> Option<String> {
         let purl = Purl::parse(text)?;
@@ -274,6 +294,7 @@ mod tests {
             ("pkg:npm/%40angular/core@1.0", "npm @angular/core 1.0"),
             ("pkg:npm/@angular/core@1.0", "npm @angular/core 1.0"),
             ("pkg:npm/@angular/core", "npm @angular/core"),
+            ("pkg:npm/%2540angular/core@1.0%252B1", "npm @angular/core 1.0+1"),
             ("pkg:npm/%6c%6Fdash@4%2E17.20", "npm lodash 4.17.20"),
             (
                 "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1?type=jar",
@@ -322,6 +343,7 @@ mod tests {
             "pkg:npm/%zz",
             "pkg:npm/%ff",
             "pkg:npm/a@%ff",
+            "pkg:npm/a%25b",
             "pkg:npm/lodash@4@4",
             "pkg:npm/lodash/@4/x@4",
             "pkg:npm/lodash%404.17.20",
@@ -349,6 +371,10 @@ mod tests {
             ("pkg:deb/*/xz-utils", "pkg:deb/xz-utils@5.6.0-0.2", true),
             ("pkg:deb/*/xz-utils", "pkg:deb/debian/xz-utils@5.6.0-0.2", true),
             ("pkg:deb/*/xz-utils", "pkg:deb/my-xz-utils@5.6.0-0.2", false),
+            ("pkg:deb/debian/xz-utils", "pkg:deb/xz-utils@5.6.0-0.2", true),
+            ("pkg:deb/debian/xz-*", "pkg:deb/xz-utils@5.6.0-0.2", true),
+            ("pkg:deb/debian/*", "pkg:deb/xz-utils@5.6.0-0.2", false),
+            ("pkg:npm/@scope/tool", "pkg:npm/tool@1", false),
             ("pkg:golang/github.com/golang-jwt/jwt/v4", "pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", true),
             ("pkg:golang/github.com/golang-jwt/jwt#v4", "pkg:golang/github.com/golang-jwt/jwt/v4@v4.5.0", true),
             ("pkg:golang/github.com/golang-jwt/jwt", "pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", false),
@@ -399,6 +425,19 @@ mod tests {
         }
     }
 
+    /// Whoever builds an image chooses how long a package's name is, and how many purls it has.
+    #[test]
+    fn a_name_that_is_too_long_may_be_any() {
+        let long = "A".repeat(1 << 20);
+        let pattern = PurlPattern::parse("pkg:maven/org.x/y").unwrap();
+        let purl = Purl::parse("pkg:maven/org.x/z").unwrap();
+        in_time(|| {
+            for _ in 0..50_000 {
+                assert!(!purl.is_called(&long) && pattern.may_be(&long));
+            }
+        });
+    }
+
     #[test]
     fn an_epoch_may_stand_beside_a_version_elsewhere() {
         let purl = Purl::parse("pkg:rpm/redhat/bind?epoch=32").unwrap();
@@ -427,6 +466,7 @@ mod tests {
             ("pkg:maven/org.x/y@1", "org.x:y", true),
             ("pkg:maven/org.x/y@1", "Y", true),
             ("pkg:maven/org.x/y@1", "z", false),
+            ("pkg:maven/org.x/y@1", "org.z:y", false),
             ("pkg:npm/%40scope/x", "@scope/x", true),
             ("pkg:pypi/Foo_Bar", "foo.bar", true),
             ("pkg:golang/github.com/a/b#v4", "github.com/a/b/v4", true),

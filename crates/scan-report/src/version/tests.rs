@@ -299,6 +299,31 @@ fn local_versions_of_python() {
     }
 }
 
+/// A bound without a revision is about all of them.
+#[test]
+fn revisions_of_distributions() {
+    for (order, range, version, expected) in [
+        (VersionOrder::Debian, "<=5.6.1", "5.6.1-1", Some(true)),
+        (VersionOrder::Debian, "=5.6.1", "5.6.1-1+b2", Some(true)),
+        (VersionOrder::Debian, "<5.6.1", "5.6.1-1", Some(false)),
+        (VersionOrder::Debian, ">5.6.1", "5.6.1-1", Some(false)),
+        (VersionOrder::Debian, "!=5.6.1", "5.6.1-1", Some(false)),
+        (VersionOrder::Debian, "<=1:5.6.1", "1:5.6.1-1", Some(true)),
+        (VersionOrder::Debian, "<=5.6.1", "1:5.6.1-1", Some(false)),
+        (VersionOrder::Debian, "<=5.6.1", "5.6.1+really5.4.5-1", Some(false)),
+        (VersionOrder::Debian, "<=5.6.1-1", "5.6.1-2", Some(false)),
+        (VersionOrder::Debian, "=1.2-3", "1.2-3-4", Some(false)),
+        (VersionOrder::Alpine, "<=5.6.1", "5.6.1-r1", Some(true)),
+        (VersionOrder::Alpine, "=5.6.1", "5.6.1-r0", Some(true)),
+        (VersionOrder::Alpine, "<5.6.1", "5.6.1-r0", Some(false)),
+        (VersionOrder::Alpine, "<=5.6.1", "5.6.1_p1-r0", Some(false)),
+        (VersionOrder::Alpine, "<5.6.1-r2", "5.6.1-r1", Some(true)),
+        (VersionOrder::Alpine, "<=5.6.1", "5.6.1-1", None),
+    ] {
+        assert_eq!(VersionRange::parse(range, order).unwrap().has(version), expected, "{range} {version}");
+    }
+}
+
 /// A version without a release may be any release of it.
 #[test]
 fn versions_of_rpm_without_a_release() {
