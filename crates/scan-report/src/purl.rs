@@ -90,17 +90,14 @@ impl PackageUrl {
             && qualifiers.all(|qualifier| other.qualifiers.contains(qualifier))
     }
 
-    /// Whether both may mean one package: with the same type, namespace, name and version in any spelling. A version that one of
-    /// them leaves out may be anything.
+    /// Whether both may mean one package: with the same type, namespace, name and version in any spelling. A version or a namespace
+    /// that one of them leaves out may be anything.
     pub fn may_be(&self, other: &Self) -> bool {
         let is_same_version = match (&self.version, &other.version) {
             (Some(own), Some(others)) => self.bare(own).eq_ignore_ascii_case(self.bare(others)),
             _ => true,
         };
-        self.kind == other.kind
-            && self.folded(&self.namespace) == other.folded(&other.namespace)
-            && self.folded(&self.name) == other.folded(&other.name)
-            && is_same_version
+        self.kind == other.kind && is_same_version && self.is_path_in(other)
     }
 
     /// The value of a qualifier.
@@ -120,16 +117,25 @@ impl PackageUrl {
         version.strip_prefix('v').unwrap_or(version)
     }
 
-    /// A name as its ecosystem compares it: in lower case, and for Python with `-` for `_` and `.`.
-    fn folded<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        if self.kind == "pypi" {
-            return name.to_lowercase().replace(['_', '.'], "-").into();
-        }
-        if name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
-            name.into()
-        } else {
-            name.to_lowercase().into()
-        }
+    /// Whether both have the same namespace and name in some spelling.
+    fn is_path_in(&self, other: &Self) -> bool {
+        let is_same = |one: &str, other: &str| match (one.rsplit_once('/'), other.rsplit_once('/')) {
+            (Some((_, name)), None) if folded::has_namespaces(&self.kind) => name == other,
+            (None, Some((_, name))) if folded::has_namespaces(&self.kind) => name == one,
+            _ => one == other,
+        };
+        let others = other.paths();
+        self.paths().iter().any(|own| others.iter().any(|other| is_same(own, other)))
+    }
+
+    /// Its namespace and name as they are compared. What of a Go module's path is no repository may be in the subpath, which may
+    /// as well be a package of the module.
+    fn paths(&self) -> Vec<String> {
+        let module = [self.namespace.as_str(), "/", &self.name].concat();
+        let further = self.subpath.iter().filter(|_| self.kind == "golang");
+        let further: Vec<String> = further.map(|subpath| [&module, "/", subpath].concat()).collect();
+        let all = std::iter::once(module).chain(further);
+        all.map(|path| folded::compared(&self.kind, folded::without_gaps(path.into())).into_owned()).collect()
     }
 }
 
@@ -286,6 +292,12 @@ mod tests {
             ("pkg:pypi/Foo_Bar.baz@1", "pkg:pypi/foo-bar-baz@1"),
             ("pkg:deb/debian/a@1:1.0", "pkg:deb/debian/a@1.0?epoch=1"),
             ("pkg:golang/a/b@1.0", "pkg:golang/a/b@v1.0"),
+            ("pkg:golang/a/b/v4@4.1", "pkg:golang/a/b@v4.1#v4"),
+            ("pkg:golang/a/b@1.0", "pkg:golang/a/b@1.0#cmd/tool"),
+            ("pkg:pypi/Foo__Bar.baz", "pkg:pypi/foo-bar-baz@1"),
+            ("pkg:cargo/serde_json", "pkg:cargo/serde-json"),
+            ("pkg:maven/org.x%3Ay", "pkg:maven/org.x/y"),
+            ("pkg:deb/openssl@3", "pkg:deb/debian/openssl@3"),
         ] {
             assert!(may_be(one, other) && may_be(other, one), "{one} {other}");
         }
@@ -293,6 +305,9 @@ mod tests {
             ("pkg:apk/alpine/openssl@3.0", "pkg:apk/alpine/openssl@3.1"),
             ("pkg:apk/alpine/openssl", "pkg:apk/wolfi/openssl"),
             ("pkg:npm/foo_bar", "pkg:npm/foo-bar"),
+            ("pkg:npm/core", "pkg:npm/%40scope/core"),
+            ("pkg:golang/a/b#v4", "pkg:golang/a/b/v5"),
+            ("pkg:maven/org.x/y", "pkg:maven/org.z/y"),
             ("pkg:apk/a", "pkg:deb/a"),
         ] {
             assert!(!may_be(one, other) && !may_be(other, one), "{one} {other}");

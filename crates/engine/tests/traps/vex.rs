@@ -960,3 +960,31 @@ fn a_vulnerability_that_counts_is_never_dropped() {
     let nameless = with(cyclonedx("exploitable"), &[("/vulnerabilities/0/id", Value::Null)]);
     is_rejected(&said(None, nameless), &settings(), "VEX is not used: a statement names no vulnerability");
 }
+
+/// The vendor's tool and the scanner spell a package each in its own way: what says that it counts does.
+#[test]
+fn a_package_that_counts_is_known_by_every_spelling() {
+    let (before, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z");
+    for (scanned, by_vendor) in [
+        ("pkg:golang/github.com/golang-jwt/jwt/v4@v4.5.0", "pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4"),
+        ("pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", "pkg:golang/github.com/Golang-JWT/jwt/v4@4.5.0"),
+        ("pkg:golang/golang.org/x/crypto@v0.1.0", "pkg:golang/golang.org/x/crypto@v0.1.0#ssh"),
+        ("pkg:pypi/ruamel-yaml@0.9", "pkg:pypi/ruamel_.yaml@0.9"),
+        ("pkg:cargo/serde-json@1.0", "pkg:cargo/serde_json@1.0"),
+        ("pkg:maven/org.x/y@1.0", "pkg:maven/org.x%3Ay@1.0"),
+        ("pkg:deb/debian/openssl@3.0-1", "pkg:deb/openssl@3.0-1"),
+    ] {
+        let found = with(finding("CVE-1", "CRITICAL"), &[("/purl", json!(scanned))]);
+        let world = |purl: &str| {
+            let part = json!([{"@id": product('a'), "subcomponents": [{"@id": purl}]}]);
+            let affected = with(at(after, "affected"), &[("/products", part)]);
+            World::default()
+                .image(IMAGE, 'a')
+                .object(report('a', &[found.clone()]))
+                .artifact(&tag('a'), 'd', None, openvex(&[at(before, "not_affected"), affected]))
+                .signed(&artifact('d'), KEY)
+        };
+        is_rejected(&world(by_vendor), &settings(), "VEX of security says affected");
+        is_allowed(&world("pkg:golang/github.com/other/module"), &settings());
+    }
+}
