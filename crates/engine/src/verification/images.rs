@@ -75,18 +75,12 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             new.extend(found.iter().cloned());
             images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
-            for image in &found {
-                // An image that is already in a list of the pod spec's isn't added again.
-                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(image) {
-                    list.push(image.clone());
-                }
+            // An image that is already in a list of the pod spec's isn't added again.
+            match IMAGE_LISTS.contains(&named.name.as_str()) {
+                true => add_once(list, &found),
+                false => list.extend(found.iter().cloned()),
             }
-            let all = lists.entry("all").or_default();
-            for image in found {
-                if !all.contains(&image) {
-                    all.push(image);
-                }
-            }
+            add_once(lists.entry("all").or_default(), &found);
         }
         // An image that is new in one place counts as new.
         images.exempt.retain(|image| !new.contains(image));
@@ -158,18 +152,18 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         programs: &Programs,
         scope: &mut Scope<'_>,
         asking: &mut Asking<'a>,
-    ) -> Result<Vec<String>, EvaluationError> {
+    ) -> Result<BTreeSet<String>, EvaluationError> {
         let is_judged = self.policy.existing_images == ExistingImages::Judge;
         if self.subject.context.request.operation != Operation::Update || is_judged {
-            return Ok(Vec::new());
+            return Ok(BTreeSet::new());
         }
-        let Some(old) = self.subject.context.request.old_object() else { return Ok(Vec::new()) };
+        let Some(old) = self.subject.context.request.old_object() else { return Ok(BTreeSet::new()) };
         self.set_object(&old, programs, scope)?;
         self.recorder.sees_old_object(true);
         let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
         self.recorder.sees_old_object(false);
         self.set_object(&self.subject.reviewed.object, programs, scope)?;
-        Ok(before)
+        Ok(before.into_iter().collect())
     }
 
     /// Fails for an image that is named by a mirror: match rules wouldn't match that name. Pod specs with such names are rejected
@@ -217,6 +211,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
         !has_rules || images.matched.contains(image) || rules.globs.iter().any(|glob| matches_image(&glob.text, image))
     }
+}
+
+/// Adds those images that a list hasn't yet: an object may name very many.
+fn add_once(list: &mut Vec<String>, images: &[String]) {
+    let mut known: BTreeSet<&str> = list.iter().map(String::as_str).collect();
+    let new: Vec<String> = images.iter().filter(|image| known.insert(image)).cloned().collect();
+    list.extend(new);
 }
 
 /// The images that stay as they are: those for which every policy about them says so.

@@ -295,3 +295,81 @@ fn a_scan_of_the_future_is_too_old() {
         assert_eq!((answer.allowed, answer.state.as_str()), expected, "{completed}: {}", answer.response);
     }
 }
+
+/// Wherever a kind has a pod spec, whatever list of it names the image.
+#[test]
+fn no_kind_and_no_list_hides_an_image() {
+    let world = good_and_bad();
+    let image = |list: &str, image: &str| match list {
+        "volumes" => json!([{"name": "v", "image": {"reference": image}}]),
+        _ => json!([{"name": "x", "image": image}]),
+    };
+    for (group, kind) in [
+        ("", "Pod"),
+        ("", "ReplicationController"),
+        ("apps", "ReplicaSet"),
+        ("apps", "Deployment"),
+        ("extensions", "Deployment"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+        ("batch", "Job"),
+        ("batch", "CronJob"),
+    ] {
+        for list in ["initContainers", "containers", "ephemeralContainers", "volumes"] {
+            let object = |named: &str| {
+                let mut spec = json!({"containers": [{"name": "c", "image": IMAGE}]});
+                spec[list] = image(list, named);
+                let template = json!({"metadata": {}, "spec": spec});
+                let mut object = match kind {
+                    "Pod" => json!({"spec": spec}),
+                    "CronJob" => json!({"spec": {"jobTemplate": {"spec": {"template": template}}}}),
+                    _ => json!({"spec": {"template": template}}),
+                };
+                object["metadata"] = json!({"generateName": "x-", "namespace": "web"});
+                object
+            };
+            let asked = |operation: &str, named: &str, old: &Value| {
+                let mut request = request(operation, "", &object(named), old);
+                request["kind"] = json!({"group": group, "version": "v1beta9", "kind": kind});
+                request["dryRun"] = json!(true);
+                request
+            };
+            decides(&world, &asked("CREATE", IMAGE, &Value::Null), &json!({}), true);
+            decides(&world, &asked("CREATE", BAD, &Value::Null), &json!({}), false);
+            decides(&world, &asked("UPDATE", BAD, &object(IMAGE)), &json!({}), false);
+        }
+    }
+}
+
+/// A name that is no reference is repeated in one line.
+#[test]
+fn an_image_can_not_write_lines_of_its_own() {
+    let forged = "nginx\nImage 'evil' is fine\u{2028}\u{202e}";
+    let response = decides(&World::default(), &request("CREATE", "", &pod(&[forged]), &Value::Null), &json!({}), false);
+    let message = response["message"].as_str().unwrap();
+    assert!(message.lines().count() == 1 && !message.contains('\u{202e}'), "{message}");
+}
+
+/// An object of 2 MB, the most that a host takes, may name very many images. None of them costs what all others do.
+#[test]
+#[expect(clippy::disallowed_types, reason = "a test of how long something takes")]
+fn very_many_images_are_named_in_time() {
+    let images: Vec<String> = (0..150_000).map(|number| format!("a:{number:06}")).collect();
+    let object = json!({"apiVersion": "x.io/v1", "kind": "X", "metadata": {"name": "x"}, "spec": {"images": images}});
+    let mut before = object.clone();
+    before["spec"]["images"][0] = json!("b:1");
+    let policy = json!([{"name": "own", "images": [{"name": "own", "expression": "object.spec.images"}],
+        "matchConstraints": {"resourceRules": [{"apiGroups": ["x.io"], "apiVersions": ["v1"], "resources": ["xs"]}]},
+        "verifications": [{"expression": "images.own.size() > 0"}]}]);
+    let start = std::time::Instant::now();
+    for (old, why) in [(Value::Null, "150000 different images, the setting `maxImages` allows 50"), (before, "")] {
+        let operation = if old.is_null() { "CREATE" } else { "UPDATE" };
+        let mut request = request(operation, "", &object, &old);
+        request["kind"] = json!({"group": "x.io", "version": "v1", "kind": "X"});
+        request["resource"] = json!({"group": "x.io", "version": "v1", "resource": "xs"});
+        let response = decides(&World::default(), &request, &json!({"imageVerification": policy}), why.is_empty());
+        assert!(response["message"].as_str().unwrap_or_default().contains(why), "{response}");
+    }
+    // Quadratic work would take minutes here, linear work takes seconds.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
