@@ -358,3 +358,16 @@ fn what_a_policy_reads_may_be_an_image() {
         assert_eq!(update("fine", "good"), true, "{settings}");
     }
 }
+
+/// Whoever updates a Pod may claim that nothing is written into it: then its tag is no digest that it keeps.
+#[test]
+fn what_is_not_written_keeps_no_digest() {
+    let pinned = pod(&format!("{BAD}@{}", digest('b')));
+    let mut mirror = pod(BAD);
+    mirror["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "5d2c"});
+    let world = good_and_bad();
+    assert_eq!(ask(&world, &json!({}), "Pod", (&pod(BAD), &pinned))["accepted"], true);
+    assert_eq!(ask(&world, &json!({}), "Pod", (&mirror, &pinned))["accepted"], false);
+    let excluded = json!({"pin": {"exclude": ["reg.io/team/*"]}});
+    assert_eq!(ask(&world, &excluded, "Pod", (&pod(BAD), &pinned))["accepted"], false);
+}
