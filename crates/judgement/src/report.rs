@@ -237,6 +237,15 @@ pub struct ReportSearch<'a> {
     vex: Option<Rc<VexDocuments<'a>>>,
 }
 
+/// Which images are rejected that a source has no report of.
+#[derive(Clone, Copy)]
+struct Rejects {
+    /// Those that it doesn't know.
+    unknown: bool,
+    /// Those whose scan failed.
+    failed: bool,
+}
+
 /// The platforms of an image whose documents are wanted.
 #[derive(Clone, Copy)]
 struct JudgedPlatforms<'s> {
@@ -294,14 +303,14 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// A source as the settings have it. `rejects_without` says that an image is rejected if this source knows nothing about it.
-    fn source(&self, source: &'a ReportSource, rejects_without: bool) -> Box<dyn Source<'a> + 'a> {
+    /// A source as the settings have it. `rejects` says which images are rejected, where this source knows nothing good about them.
+    fn source(&self, source: &'a ReportSource, rejects: Rejects) -> Box<dyn Source<'a> + 'a> {
         let Self { settings, host, verifier, subject, .. } = *self;
         match source {
             ReportSource::SbomScanner(scanner) => {
                 let needs_time = settings.reports.max_age.is_some();
                 let namespace = &subject.namespace;
-                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, namespace, needs_time, rejects_without))
+                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, namespace, needs_time, rejects))
             }
             ReportSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
@@ -466,12 +475,16 @@ impl<'a> ReportSearch<'a> {
     /// The sources of reports, made once.
     fn report_sources(&mut self) -> &mut Vec<(&'static str, Box<dyn Source<'a> + 'a>)> {
         if self.sources.is_empty() {
-            let pending = self.settings.scan.effective_fallbacks(&self.subject.namespace).report_pending;
-            let rejects = pending == Fallback::Reject && !self.settings.rules_read_reports();
+            let fallbacks = self.settings.scan.effective_fallbacks(&self.subject.namespace);
+            let may_be_admitted = self.settings.rules_read_reports();
             let sources = &self.settings.reports.sources;
             let is_last = |position: usize| position + 1 == sources.len();
             let source = |(position, source): (usize, &'a ReportSource)| {
-                (source.name(), self.source(source, is_last(position) && rejects))
+                let rejects = Rejects {
+                    unknown: is_last(position) && fallbacks.report_pending == Fallback::Reject && !may_be_admitted,
+                    failed: fallbacks.scan_failed == FailureFallback::Reject && !may_be_admitted,
+                };
+                (source.name(), self.source(source, rejects))
             };
             self.sources = sources.iter().enumerate().map(source).collect();
         }

@@ -257,3 +257,28 @@ fn a_registry_that_claims_to_be_the_companions_hides_no_report() {
     assert_eq!(decided(&world.decide(IMAGE, &accepting())), "denied fresh");
     assert_eq!(decided(&world.decide(IMAGE, &json!({}))), "denied not_scanned");
 }
+
+/// A scan that failed may be forgiven: a report of the same image under any tag may reject it.
+#[test]
+fn a_failed_scan_hides_no_report_under_another_tag() {
+    let condition = json!([{"type": "Failed", "status": "True", "message": "it crashed"}]);
+    let job = json!({"apiVersion": "sbomscanner.kubewarden.io/v1alpha1", "kind": "ScanJob",
+                     "metadata": {"name": "job", "namespace": "sbomscanner", "uid": "job", "creationTimestamp": "2026-11-19T00:00:00Z"},
+                     "spec": {"registry": "r"}, "status": {"conditions": condition}});
+    let image = with(of("team", "reg.io", "1.0", &[]), &[("/kind", json!("Image"))]);
+    let crashed = || World::default().image(IMAGE, 'a').object(registry("team", "reg.io"));
+    let crashed = || crashed().object(image.clone()).object(job.clone());
+    for fallback in ["accept-outages", "accept"] {
+        let settings = json!({"scanPolicies": {"scanFailed": fallback}});
+        assert_eq!(decided(&crashed().decide(IMAGE, &settings)), "allowed failed");
+        let bad = crashed().object(of("team", "reg.io", "2.0", &critical()));
+        assert_eq!(decided(&bad.decide(IMAGE, &settings)), "denied fresh", "{fallback}");
+        // A clean one doesn't say what became of this scan.
+        let clean = crashed().object(of("team", "reg.io", "2.0", &[]));
+        assert_eq!(decided(&clean.decide(IMAGE, &settings)), "allowed failed", "{fallback}");
+    }
+    // Where it rejects anyway, nothing is listed for it.
+    let bad = crashed().object(of("team", "reg.io", "2.0", &critical()));
+    assert_eq!(decided(&bad.decide(IMAGE, &json!({}))), "denied failed");
+    assert_eq!(lists(&bad), [REGISTRY, "ScanJob"]);
+}

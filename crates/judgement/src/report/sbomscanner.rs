@@ -14,6 +14,7 @@ mod registries;
 
 pub use registries::companions_registry;
 
+use super::Rejects;
 use super::cluster::{self, Named, NamedReports, Objects, origin};
 use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Verdict};
@@ -63,6 +64,8 @@ pub(super) struct SbomScannerReports<'a> {
     jobs: ScanJobs<'a>,
     /// Whether the time of a report matters.
     needs_time: bool,
+    /// Whether an image whose scan failed is rejected, so that a list could only find what admits it.
+    rejects_failed: bool,
 }
 
 /// The scanner's SBOMs, as one request sees them. They have the same names as the reports.
@@ -94,13 +97,14 @@ impl<'a> SbomScannerReports<'a> {
         host: &'a dyn Host,
         namespace: &'a str,
         needs_time: bool,
-        rejects_without: bool,
+        rejects: Rejects,
     ) -> Self {
         Self {
-            reports: Shelf::new(settings, host, namespace, REPORT, rejects_without),
+            reports: Shelf::new(settings, host, namespace, REPORT, rejects.unknown),
             images: Catalogue::new(host, IMAGE),
             jobs: ScanJobs::new(host),
             needs_time,
+            rejects_failed: rejects.failed,
         }
     }
 
@@ -130,6 +134,27 @@ impl<'a> SbomScannerReports<'a> {
             statements.push(Statement::new(by, known));
         }
         Ok(())
+    }
+
+    /// Adds what all reports of the digest say that a list shows, whatever they are named by.
+    fn listed(
+        &mut self,
+        namespace: &'a str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+        statements: &mut Vec<Statement<'a>>,
+    ) {
+        let listed = self.reports.catalogue.listed(namespace, wanted);
+        let names = listed.unwrap_or_else(|failure| {
+            statements.push(Statement::look_up_failed(&failure));
+            Vec::new()
+        });
+        for name in names {
+            match self.read(namespace, &name, wanted, judge) {
+                Ok(found) => statements.extend(found.filter(|of| !matches!(of.known, Knowledge::OfAnotherImage(_)))),
+                Err(failure) => statements.push(Statement::look_up_failed(&failure)),
+            }
+        }
     }
 
     /// The digests that the reports of these names tell; none if there are no such reports.
@@ -369,9 +394,15 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
         let mut statements = cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge);
         // Only if nothing is known yet, and nothing failed.
         if statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
-            for namespace in namespaces {
+            for namespace in &namespaces {
                 if let Err(failure) = self.progress(namespace, &names, wanted, &mut statements) {
                     statements.push(Statement::look_up_failed(&failure));
+                }
+            }
+            // What is forgiven under this tag may be known to be bad under another.
+            if !self.rejects_failed && statements.iter().any(|statement| matches!(statement.known, Knowledge::Failed(_))) {
+                for namespace in namespaces {
+                    self.listed(namespace, wanted, judge, &mut statements);
                 }
             }
         }
