@@ -1,7 +1,9 @@
 //! Exemptions that stand in the cluster: what an object may say, whose word it is, and what is asked for it.
 
-use super::world::{World, digest};
+use super::world::{NOW, World, digest};
 use super::{IMAGE, finding, report, trap, trivy, with};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
 use image_admission_untrusted::remedy::{Remedy, without};
 use serde_json::{Value, json};
@@ -343,4 +345,46 @@ fn an_object_can_not_write_lines_of_its_own() {
     let answer = bad().object(changed("/spec", spec)).decide(IMAGE, &own());
     let used = answer.response["audit_annotations"]["container-1.exemptions"].as_str().unwrap();
     assert!(answer.allowed && used.lines().count() == 1 && used.chars().count() < 320, "{used}");
+}
+
+/// Each of them is compared with each finding: whoever may write objects in their namespace chooses how many there are, and would
+/// choose how long a worker of the policy server is busy.
+#[test]
+fn more_than_is_compared_exempts_nothing() {
+    let many = |namespace: &str, count: usize| {
+        let world = (0..count).fold(bad(), |world, number| {
+            let ids: Vec<String> = (0..100).map(|id| format!("CVE-2026-{number}-{id}")).collect();
+            let spec = json!({"vulnerabilities": ids, "reason": "r", "expires": "2026-11-30"});
+            let name = format!("many-{number}");
+            let place = [("/metadata/name", json!(name)), ("/metadata/namespace", json!(namespace)), ("/spec", spec)];
+            world.object(with(object(), &place))
+        });
+        world.object(changed("/metadata/namespace", json!(namespace)))
+    };
+    assert!(many("web", 99).decide(IMAGE, &own()).allowed);
+    let why = "exemptions can't be looked up (ImageExemption in `web`): they name 10001 vulnerabilities and packages";
+    is_rejected(&many("web", 100), &own(), why);
+    // Those of the policy's owner hold.
+    let central = json!({"exemptionsFrom": {"namespace": "kubewarden", "workloadNamespace": true}});
+    assert!(many("kubewarden", 100).decide(IMAGE, &central).allowed);
+}
+
+/// An object holds in the namespace that the Pods are in, and for names that images have.
+#[test]
+fn neither_a_template_nor_a_star_extends_an_object() {
+    let pod = json!({"containers": [{"name": "app", "image": IMAGE}]});
+    let template = json!({"metadata": {"namespace": "shop"}, "spec": pod});
+    let deployment = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"template": template}});
+    let request = json!({"uid": "u", "kind": {"group": "apps", "version": "v1", "kind": "Deployment"}, "operation": "CREATE",
+                         "namespace": "web", "object": deployment});
+    let payload = json!({"request": request, "settings": own()}).to_string();
+    for (namespace, is_accepted) in [("shop", false), ("web", true)] {
+        let world = bad().object(changed("/metadata/namespace", json!(namespace)));
+        let answer = validate(payload.as_bytes(), &WireHost(world.wire()), NOW).response;
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["accepted"], is_accepted, "{namespace}: {answer}");
+    }
+    for images in ["*", "reg.io/*", "*/app", "reg.io/team/app:*"] {
+        assert!(!bad().object(changed("/spec/images", json!([images]))).decide(IMAGE, &own()).allowed, "{images}");
+    }
 }

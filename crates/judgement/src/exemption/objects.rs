@@ -22,6 +22,9 @@ const API_VERSION: &str = ExemptionObject::API_VERSION;
 const KIND: &str = ExemptionObject::KIND;
 /// The requested fields.
 const FIELDS: [&str; 1] = ["spec"];
+/// The most ids and packages that the objects of a workload's own namespace may name together. Each is compared with each finding, and
+/// the namespace's people choose how many there are.
+const MAX_NAMED: usize = 10_000;
 
 /// The exemptions in the cluster, as far as they are about the workload of one request.
 pub struct ExemptionObjects<'a> {
@@ -91,7 +94,9 @@ impl<'a> ExemptionObjects<'a> {
         for namespace in self.settings.namespaces(self.namespace) {
             let listed = objects.list(namespace, None, &FIELDS).and_then(|document| {
                 let items: Vec<Object<'_>> = items(&document, namespace)?;
-                exemptions.extend(items.into_iter().filter_map(|item| self.exemption(item, namespace)));
+                let found: Vec<_> = items.into_iter().filter_map(|item| self.exemption(item, namespace)).collect();
+                self.check_length(&found, namespace)?;
+                exemptions.extend(found);
                 Ok(())
             });
             // Exemptions of other namespaces hold all the same, and may need none of this one.
@@ -100,6 +105,16 @@ impl<'a> ExemptionObjects<'a> {
             }
         }
         exemptions
+    }
+
+    /// Refuses more than is compared with findings. The objects that hold everywhere are the policy owner's.
+    fn check_length(&self, found: &[Exemption], namespace: &str) -> Result<(), HostFailure> {
+        let named: usize = found.iter().map(|of| of.vulnerabilities.len() + of.packages.len()).sum();
+        if named <= MAX_NAMED || self.settings.namespace.as_deref() == Some(namespace) {
+            return Ok(());
+        }
+        let why = format!("they name {named} vulnerabilities and packages, {MAX_NAMED} are the most: delete some");
+        Err(HostFailure::Malformed(why))
     }
 
     fn get(&self, namespace: &str, name: &str) -> Result<Option<Exemption>, HostFailure> {
