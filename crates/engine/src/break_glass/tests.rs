@@ -221,6 +221,28 @@ fn deletions_ask_for_nothing_and_updates_by_what_they_bring() {
     assert_eq!(answer(&self::host(), &settings(), &changed).0["audit_annotations"]["break-glass.user"], "alice");
 }
 
+/// Who had the right let the Pod in, and their annotation stays on it. What somebody else changes then is judged.
+#[test]
+fn an_annotation_that_is_there_is_nobody_elses() {
+    let let_in = pod(&asks("TICKET-7"));
+    let mut image = let_in.clone();
+    image["spec"]["containers"][0]["image"] = json!("registry.example.com/app:2");
+    let mut debug = let_in.clone();
+    debug["spec"]["ephemeralContainers"] = json!([{"name": "d", "image": "registry.example.com/debug:1"}]);
+    for (sub_resource, object) in [("", &image), ("ephemeralcontainers", &debug)] {
+        for (user, is_accepted) in [("bob", false), ("alice", true)] {
+            let mut changed = request(&json!({"username": user}), object);
+            changed["operation"] = json!("UPDATE");
+            changed["subResource"] = json!(sub_resource);
+            changed["oldObject"] = let_in.clone();
+            let (response, _) = answer(&host(), &settings(), &changed);
+            assert_eq!(response["accepted"], is_accepted, "{user} {sub_resource}: {response}");
+            let said = response["audit_annotations"]["break-glass.refused"].as_str().unwrap_or_default();
+            assert_eq!(said.contains("`bob` may not `use`"), !is_accepted, "{response}");
+        }
+    }
+}
+
 #[test]
 fn texts_of_others_are_one_line_and_bounded() {
     let user = json!({"username": format!("eve\nverdict: rejected {}", "x".repeat(500))});
