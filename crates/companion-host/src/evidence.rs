@@ -84,6 +84,11 @@ pub async fn carry_out(
             let is_done = is_done("write", &digest, write(client, &digest, replaces, object)).await;
             EvidenceObservation::Written { digest, is_done }
         }
+        EvidenceAction::LeaveOut(digest) => {
+            let why = "the objects have as many bytes as `evidence.mebibytes` allows";
+            write_line(&line(LogLevel::Warning, &format!("cannot write the ImageEvidence `{}`: {why}", name_of(&digest))));
+            EvidenceObservation::Written { digest, is_done: false }
+        }
         EvidenceAction::Delete { digest, uid } => {
             let is_done = is_done("delete", &digest, delete(client, &digest, uid)).await;
             EvidenceObservation::Written { digest, is_done }
@@ -188,25 +193,30 @@ pub(crate) fn is_full(pieces: &[NewPiece]) -> bool {
     pieces.len() >= EvidenceObject::MAX_PIECES || bytes >= EvidenceObject::MAX_BYTES
 }
 
-/// As many pieces as an object may have, each once, from all repositories by turns: whoever fills one leaves room for the others.
-fn choose(found: Vec<Vec<NewPiece>>) -> Vec<NewPiece> {
-    let mut repositories: Vec<_> = found.into_iter().map(Vec::into_iter).collect();
-    let (mut chosen, mut bytes) = (Vec::new(), 0);
-    while !repositories.is_empty() {
-        repositories.retain_mut(|pieces| {
-            let Some(piece) = pieces.next() else { return false };
-            let with = bytes + piece.bytes.len();
-            let fits = chosen.len() < EvidenceObject::MAX_PIECES && with <= EvidenceObject::MAX_BYTES;
-            if fits && !chosen.contains(&piece) {
-                chosen.push(piece);
-                bytes = with;
+/// As many pieces as an object may have, each once, from all repositories by turns: whoever fills one leaves room for the others. So
+/// each takes at most its part of the bytes first, and then what the others leave.
+fn choose(mut found: Vec<Vec<NewPiece>>) -> Vec<NewPiece> {
+    found.retain(|pieces| !pieces.is_empty());
+    let part = EvidenceObject::MAX_BYTES / found.len().max(1);
+    let longest = found.iter().map(Vec::len).max().unwrap_or_default();
+    let (mut chosen, mut bytes): (Vec<&NewPiece>, usize) = (Vec::new(), 0);
+    let mut taken = vec![0; found.len()];
+    for most in [part, EvidenceObject::MAX_BYTES] {
+        for turn in 0..longest {
+            for (pieces, taken) in found.iter().zip(&mut taken) {
+                let Some(piece) = pieces.get(turn).filter(|piece| !chosen.contains(piece)) else { continue };
+                let size = piece.bytes.len();
+                let has_room = *taken + size <= most && bytes + size <= EvidenceObject::MAX_BYTES;
+                if has_room && chosen.len() < EvidenceObject::MAX_PIECES {
+                    chosen.push(piece);
+                    *taken += size;
+                    bytes += size;
+                }
             }
-            true
-        });
+        }
     }
     // In an object, the newest is the last one.
-    chosen.reverse();
-    chosen
+    chosen.into_iter().rev().cloned().collect()
 }
 
 /// Says why an image's registry gives nothing.
@@ -266,4 +276,50 @@ async fn delete(client: &Client, digest: &str, uid: String) -> Result<(), kube::
 /// The objects with evidence.
 fn image_evidences(client: &Client) -> Api<DynamicObject> {
     objects(client, &resource(IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: usize = EvidenceObject::MAX_BYTES;
+
+    /// A piece of this size that differs from others by its number.
+    fn piece(number: u8, size: usize) -> NewPiece {
+        NewPiece { media_type: "application/vnd.dev.sigstore.bundle.v0.3+json".to_owned(), bytes: vec![number; size] }
+    }
+
+    /// The numbers and sizes of the pieces in the object.
+    fn chosen(found: &[&[(u8, usize)]]) -> Vec<(u8, usize)> {
+        let found = found.iter().map(|pieces| pieces.iter().map(|(number, size)| piece(*number, *size)).collect());
+        choose(found.collect()).iter().map(|piece| (piece.bytes[0], piece.bytes.len())).collect()
+    }
+
+    /// Whoever names another's digest in a repository of theirs puts there what fills an object.
+    #[test]
+    fn a_repository_that_is_full_leaves_room_for_the_others() {
+        for large in [MOST, MOST - 1, MOST - 100, MOST / 2 + 1] {
+            assert!(chosen(&[&[(1, large)], &[(2, 5_000)]]).contains(&(2, 5_000)), "{large}");
+        }
+        let many: Vec<(u8, usize)> = (1..=16).map(|number| (number, MOST / 16)).collect();
+        assert!(chosen(&[&many, &[(99, 5_000)]]).contains(&(99, 5_000)));
+        let three = [(1, MOST / 3), (2, MOST / 3), (3, MOST / 3)];
+        assert!(chosen(&[&three, &three, &three, &[(99, 5_000)]]).contains(&(99, 5_000)));
+    }
+
+    #[test]
+    fn an_object_has_what_it_may_have_of_all() {
+        assert!(chosen(&[]).is_empty());
+        // The newest of each comes first, and is the last one in the object.
+        assert_eq!(chosen(&[&[(1, 10), (2, 10)], &[], &[(3, 10)]]), [(2, 10), (3, 10), (1, 10)]);
+        // What is in two places is there once.
+        assert_eq!(chosen(&[&[(1, 10)], &[(1, 10), (2, 10)]]), [(2, 10), (1, 10)]);
+        // What the others leave is anybody's.
+        assert_eq!(chosen(&[&[(1, MOST - 10)], &[(2, 10)]]), [(1, MOST - 10), (2, 10)]);
+        assert_eq!(chosen(&[&[(1, MOST)]]), [(1, MOST)]);
+        // No more than it may have.
+        assert_eq!(chosen(&[&[(1, MOST)], &[(2, MOST)]]), [(1, MOST)]);
+        let many: Vec<(u8, usize)> = (1..=20).map(|number| (number, 1)).collect();
+        assert_eq!(chosen(&[&many]).len(), EvidenceObject::MAX_PIECES);
+    }
 }

@@ -316,7 +316,7 @@ impl Work {
             let may_ask = |image: &String| {
                 ImageReference::parse(image).is_ok_and(|reference| may_ask(&reference, &self.policy.settings).is_ok())
             };
-            let used = self.companion.used().into_iter().filter(may_ask).collect();
+            let used = self.companion.used().into_iter().filter(|(image, _)| may_ask(image)).collect();
             self.observe_evidence(EvidenceObservation::Used(used), now);
         }
     }

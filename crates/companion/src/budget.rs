@@ -1,4 +1,4 @@
-//! How often something may be done in a minute.
+//! How often something may be done in a minute, and how much of anything is one namespace's.
 
 use image_admission_untrusted::time::Timestamp;
 use std::collections::VecDeque;
@@ -35,6 +35,11 @@ impl Budget {
         let most = if has_time { self.per_minute.div_ceil(2) } else { self.per_minute };
         self.done.len() < most
     }
+}
+
+/// How much of something one namespace may take: a fifth is left for others.
+pub(crate) fn most_of_one(all: usize) -> usize {
+    (all - all / 5).max(1)
 }
 
 #[cfg(test)]

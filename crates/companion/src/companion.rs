@@ -5,9 +5,9 @@
 
 use crate::action::Action;
 use crate::backoff::{spread, wait};
-use crate::budget::Budget;
+use crate::budget::{Budget, most_of_one};
 use crate::event::Happened;
-use crate::image::{Image, NamedImage};
+use crate::image::{Image, NamedImage, UsedImages};
 use crate::metrics::Metrics;
 use crate::observation::Observation;
 use crate::registry::{LOOK_UP, Registry};
@@ -35,6 +35,8 @@ const NEVER: Timestamp = Timestamp(i64::MAX);
 const TOLD_PER_MINUTE: usize = 60;
 /// The most workloads of one image that are told, or woken, of one scan.
 const TOLD_OF_ONE: usize = 20;
+/// How often it is looked at what requests shared that nobody uses any more.
+const SHARED: i64 = 60;
 
 /// The state of everything.
 #[derive(Debug)]
@@ -56,11 +58,15 @@ pub struct Companion {
     registries: BTreeMap<String, Registry>,
     asks: Budget,
     tells: Budget,
+    /// By namespace: none has all Events.
+    tells_of: BTreeMap<String, Budget>,
     /// Whose scans are asked for, and whose images are looked up.
     asked: Turns,
     looked_up: Turns,
     wakes: Wakes,
     judging: usize,
+    /// When it is looked at next what requests shared.
+    shared_due: Timestamp,
     actions: Vec<Action>,
     counted: Metrics,
 }
@@ -72,6 +78,7 @@ impl Companion {
         Self {
             asks: Budget::new(settings.scans.per_minute),
             tells: Budget::new(TOLD_PER_MINUTE),
+            tells_of: BTreeMap::new(),
             settings,
             scanner,
             started: now,
@@ -86,6 +93,7 @@ impl Companion {
             looked_up: Turns::default(),
             wakes: Wakes::default(),
             judging: 0,
+            shared_due: now,
             actions: Vec::new(),
             counted: Metrics::default(),
         }
@@ -147,6 +155,7 @@ impl Companion {
     pub fn due(&mut self, now: Timestamp) -> Vec<Action> {
         self.make_up(now);
         self.end_requests(now);
+        self.end_shared(now);
         self.ask(now);
         self.judge(now);
         self.wake(now);
@@ -172,13 +181,22 @@ impl Companion {
         }
     }
 
-    /// The images that are used, and those of their platforms that are scanned: `host/repository:tag`, or `host/repository@digest`
-    /// where the digest is known.
+    /// The images that are used, and those of their platforms that are scanned, each with the namespaces that use it:
+    /// `host/repository:tag`, or `host/repository@digest` where the digest is known.
     #[must_use]
-    pub fn used(&self) -> BTreeSet<String> {
-        let named = self.images.keys().filter_map(NamedImage::name);
-        let targets = self.scans.values().filter(|scan| !scan.users.is_empty()).filter_map(|scan| scan.target.as_ref());
-        named.chain(targets.map(|target| target.reference.at(&target.digest))).collect()
+    pub fn used(&self) -> UsedImages {
+        let mut used = UsedImages::new();
+        for image in self.images.keys() {
+            if let Some(name) = image.name() {
+                used.entry(name).or_default().insert(image.namespace.clone());
+            }
+        }
+        for scan in self.scans.values().filter(|scan| !scan.users.is_empty()) {
+            let Some(target) = &scan.target else { continue };
+            let namespaces = used.entry(target.reference.at(&target.digest)).or_default();
+            namespaces.extend(scan.users.iter().map(|user| user.namespace.clone()));
+        }
+        used
     }
 
     fn set_namespace(&mut self, name: String, is_left_out: bool, now: Timestamp) {
@@ -231,11 +249,13 @@ impl Companion {
         }
     }
 
-    /// Whether one more image of a namespace is looked after. No namespace takes all the room.
+    /// Whether one more image of a namespace is looked after. No namespace takes all the room that the others leave, so that a few
+    /// of them don't take all of it either.
     fn has_room(&self, namespace: &str) -> bool {
         let first = NamedImage { namespace: namespace.to_owned(), image: String::new() };
-        let own = self.images.range(first..).take_while(|(image, _)| image.namespace == namespace);
-        self.images.len() < self.settings.images && own.count() < most_of_one(self.settings.images)
+        let own = self.images.range(first..).take_while(|(image, _)| image.namespace == namespace).count();
+        let left = self.settings.images.saturating_sub(self.images.len() - own);
+        own < left && own < most_of_one(left)
     }
 
     /// Looks after images that were too many, once others have gone.
@@ -430,10 +450,13 @@ impl Companion {
     fn tell(&mut self, named: &NamedImage, happened: &Happened, now: Timestamp) {
         let Some(image) = self.images.get(named) else { return };
         let workloads = image.users.iter().filter_map(|uid| self.workloads.get(uid)).filter(|of| !of.is_owned);
+        let of_one = || Budget::new(most_of_one(TOLD_PER_MINUTE));
+        let own = self.tells_of.entry(named.namespace.clone()).or_insert_with(of_one);
         for workload in workloads.take(TOLD_OF_ONE) {
-            if !self.tells.spend(now) {
+            if !own.is_left(false, now) || !self.tells.spend(now) {
                 return;
             }
+            own.spend(now);
             let (workload, image) = (workload.reference.clone(), named.image.clone());
             self.actions.push(Action::Tell { workload, image, happened: happened.clone() });
         }
@@ -469,8 +492,6 @@ impl Companion {
         let is_settled = self.is_settled(now);
         let Some(scanner) = &self.scanner else { return };
         let (kind, keeps_dependents) = (scanner.request_kind(), scanner.keeps_dependents());
-        // Whose users aren't all known may be in use.
-        let is_all_known = !self.has_too_many && self.images.values().all(|image| image.was_judged);
         let mut failed = Vec::new();
         for (id, scan) in &mut self.scans {
             let (failures, withdrawn) = scan.end_requests(is_settled, scanner, &self.settings.scans, now);
@@ -478,14 +499,32 @@ impl Companion {
             for Request { name, uid, .. } in withdrawn {
                 self.actions.push(Action::Delete { kind, name, uid, keeps_dependents });
             }
-            if let Some(kind) = scanner.shared_kind()
-                && let Some(Shared { name, uid, .. }) = scan.end_shared(is_all_known, now)
-            {
-                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
-            }
         }
         for (id, failure) in failed {
             self.fail(&id, failure, now);
+        }
+    }
+
+    /// Takes away what requests shared, if nobody has used it for a day.
+    fn end_shared(&mut self, now: Timestamp) {
+        let Some((scanner, kind)) = self.scanner.as_ref().and_then(|of| Some((of, of.shared_kind()?))) else { return };
+        if self.shared_due > now {
+            return;
+        }
+        self.shared_due = after(now, SHARED);
+        let unused: Vec<&mut ScanProgress> =
+            self.scans.values_mut().filter_map(|scan| scan.is_shared_unused(now).then_some(scan)).collect();
+        if unused.is_empty() {
+            return;
+        }
+        // Images that couldn't be looked up yet, and those that are too many, use something all the same.
+        let unknown = self.images.iter().filter(|(_, image)| !image.was_judged).map(|(named, _)| &named.image);
+        let too_many = self.workloads.values().filter(|_| self.has_too_many).flat_map(|workload| &workload.images);
+        let used: BTreeSet<ScanId> = unknown.chain(too_many).filter_map(|image| scanner.scan_by_name(image)).collect();
+        for scan in unused {
+            if let Some(Shared { name, uid, .. }) = scan.end_shared(&used, now) {
+                self.actions.push(Action::Delete { kind, name, uid, keeps_dependents: false });
+            }
         }
     }
 
@@ -612,21 +651,17 @@ impl Companion {
     /// Forgets scans that nobody uses and that nothing in the cluster is left of, and registries without images.
     fn forget(&mut self) {
         self.scans.retain(|_, scan| !scan.is_over());
-        if self.asked.len().max(self.looked_up.len()) > self.images.len() {
+        if self.asked.len().max(self.looked_up.len()).max(self.tells_of.len()) > self.images.len() {
             let namespaces: BTreeSet<&str> = self.images.keys().map(|image| image.namespace.as_str()).collect();
             self.asked.keep(&namespaces);
             self.looked_up.keep(&namespaces);
+            self.tells_of.retain(|namespace, _| namespaces.contains(namespace.as_str()));
         }
         if self.registries.len() > self.images.len() {
             let used: BTreeSet<String> = self.images.values().filter_map(|image| image.registry.clone()).collect();
             self.registries.retain(|host, registry| registry.is_busy() || used.contains(host));
         }
     }
-}
-
-/// How much of something one namespace may take: a fifth is left for others.
-fn most_of_one(all: usize) -> usize {
-    (all - all / 5).max(1)
 }
 
 fn count(length: usize) -> u64 {

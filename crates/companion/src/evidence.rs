@@ -14,6 +14,8 @@ mod object;
 mod place;
 
 use crate::backoff::{spread, wait};
+use crate::budget::most_of_one;
+use crate::image::UsedImages;
 use crate::registry::Registry;
 use crate::scanner::Kind;
 use crate::settings::{CompanionSettings, CopiedEvidence, GithubAttestations, Retry, Seconds};
@@ -21,10 +23,11 @@ use digest::{CALM, Digest};
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_settings::{Evidence as PolicyEvidence, EvidenceObject};
 use image_admission_untrusted::time::Timestamp;
-use place::host;
+use place::{host, repository};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+use object::size;
 pub use object::{KnownObject, NewPiece, name_of};
 pub use place::Place;
 
@@ -59,8 +62,8 @@ pub enum FetchFailure {
 /// Something that was seen.
 #[derive(Debug, Clone)]
 pub enum EvidenceObservation {
-    /// Everything that is used: `host/repository:tag`, or `host/repository@digest`.
-    Used(BTreeSet<String>),
+    /// Everything that is used, and by which namespaces: `host/repository:tag`, or `host/repository@digest`.
+    Used(UsedImages),
     /// What came of [`EvidenceAction::Resolve`].
     Resolved {
         /// The image.
@@ -77,7 +80,7 @@ pub enum EvidenceObservation {
         /// Of each place, whether something was found there, or why it gives nothing.
         answers: Vec<(Place, Result<bool, FetchFailure>)>,
     },
-    /// What came of [`EvidenceAction::Write`] and [`EvidenceAction::Delete`].
+    /// What came of [`EvidenceAction::Write`], [`EvidenceAction::LeaveOut`] and [`EvidenceAction::Delete`].
     Written {
         /// The digest.
         digest: String,
@@ -115,6 +118,8 @@ pub enum EvidenceAction {
         /// The object.
         object: Value,
     },
+    /// Say that all objects together are too large for one more, or for a larger one.
+    LeaveOut(String),
     /// Delete an object.
     Delete {
         /// The digest.
@@ -132,7 +137,7 @@ pub struct Evidence {
     renewed_after: Option<i64>,
     per_minute: usize,
     /// The images that are used by their digests.
-    by_digest: BTreeSet<String>,
+    by_digest: UsedImages,
     /// The images that are used by their tags.
     tags: BTreeMap<String, Tag>,
     digests: BTreeMap<String, Digest>,
@@ -145,12 +150,21 @@ pub struct Evidence {
 /// A tag.
 #[derive(Debug)]
 struct Tag {
+    /// Who uses it.
+    namespaces: BTreeSet<String>,
     digest: Option<String>,
     due: Timestamp,
     failures: u32,
     is_asked: bool,
     /// Whether its registry didn't answer when it was asked last.
     is_unreachable: bool,
+}
+
+impl Tag {
+    fn new(now: Timestamp) -> Self {
+        let namespaces = BTreeSet::new();
+        Self { namespaces, digest: None, due: now, failures: 0, is_asked: false, is_unreachable: false }
+    }
 }
 
 impl Evidence {
@@ -162,7 +176,7 @@ impl Evidence {
             settings: evidence,
             renewed_after: policy.max_age.as_ref().map(|age| (age.seconds() / 2).max(CALM)),
             per_minute: settings.registries.per_minute,
-            by_digest: BTreeSet::new(),
+            by_digest: UsedImages::new(),
             tags: BTreeMap::new(),
             digests: BTreeMap::new(),
             registries: BTreeMap::new(),
@@ -186,7 +200,7 @@ impl Evidence {
                         self.under_way = self.under_way.saturating_sub(1);
                     }
                     if !is_done {
-                        known.deleted = None;
+                        (known.deleted, known.written) = (None, 0);
                         known.fail(&digest, now);
                     }
                 }
@@ -231,7 +245,7 @@ impl Evidence {
     pub fn images_of(&self, digest: &str) -> BTreeSet<String> {
         let is_tag = |(_, tag): &(&String, &Tag)| tag.digest.as_deref() == Some(digest);
         let tags = self.tags.iter().filter(is_tag).map(|(image, _)| image.clone());
-        let named = self.digests.get(digest).map(|known| known.images.clone()).unwrap_or_default();
+        let named = self.digests.get(digest).into_iter().flat_map(|known| known.images.keys().cloned());
         tags.chain(named).collect()
     }
 
@@ -246,17 +260,16 @@ impl Evidence {
         std::mem::take(&mut self.actions)
     }
 
-    fn set_used(&mut self, images: BTreeSet<String>, now: Timestamp) {
-        let (by_digest, tagged): (BTreeSet<String>, BTreeSet<String>) =
-            images.into_iter().partition(|image| image.contains('@'));
+    fn set_used(&mut self, images: UsedImages, now: Timestamp) {
+        let (by_digest, tagged): (UsedImages, UsedImages) =
+            images.into_iter().partition(|(image, _)| image.contains('@'));
         self.by_digest = by_digest;
-        self.tags.retain(|image, _| tagged.contains(image));
-        for image in tagged {
-            let new = || Tag { digest: None, due: now, failures: 0, is_asked: false, is_unreachable: false };
-            self.tags.entry(image).or_insert_with(new);
+        self.tags.retain(|image, _| tagged.contains_key(image));
+        for (image, namespaces) in tagged {
+            self.tags.entry(image).or_insert_with(|| Tag::new(now)).namespaces = namespaces;
         }
         let github = self.settings.github.as_ref().map(GithubAttestations::host);
-        let images = self.by_digest.iter().chain(self.tags.keys()).map(|image| host(image));
+        let images = self.by_digest.keys().chain(self.tags.keys()).map(|image| host(image));
         let hosts: BTreeSet<&str> = images.chain(github).collect();
         self.registries.retain(|name, registry| registry.is_busy() || hosts.contains(name.as_str()));
         self.set_users(now);
@@ -264,16 +277,17 @@ impl Evidence {
 
     /// Notes where each digest is used.
     fn set_users(&mut self, now: Timestamp) {
-        let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut users: BTreeMap<String, UsedImages> = BTreeMap::new();
         let resolved = self.tags.iter().filter_map(|(image, tag)| {
             let reference = ImageReference::parse(image).ok()?;
-            tag.digest.as_ref().map(|digest| reference.at(digest))
+            tag.digest.as_ref().map(|digest| (reference.at(digest), &tag.namespaces))
         });
-        for image in self.by_digest.iter().cloned().chain(resolved) {
+        let by_digest = self.by_digest.iter().map(|(image, namespaces)| (image.clone(), namespaces));
+        for (image, namespaces) in by_digest.chain(resolved) {
             // Objects have names by this algorithm alone.
             let digest = image.split_once('@').map(|(_, digest)| digest.to_owned());
             if let Some(digest) = digest.filter(|digest| digest.starts_with("sha256:") && is_digest(digest)) {
-                users.entry(digest).or_default().insert(image);
+                users.entry(digest).or_default().entry(image).or_default().extend(namespaces.iter().cloned());
             }
         }
         let github = self.settings.github.as_ref();
@@ -318,6 +332,8 @@ impl Evidence {
         for (place, answer) in &answers {
             self.answered(place.host(), answer.as_ref().err(), now);
         }
+        // The object is written anew before the policy finds it too old.
+        let patience = self.renewed_after.map_or(self.settings.forget.0, |after| after / 2);
         let Some(known) = self.digests.get_mut(digest) else {
             self.under_way = self.under_way.saturating_sub(1);
             return;
@@ -326,11 +342,10 @@ impl Evidence {
         known.fetched = Some(now);
         for (place, answer) in answers {
             if let Some(place) = known.places.get_mut(&place) {
-                place.is_failing = answer.is_err();
-                place.gave = answer.ok().or(place.gave);
+                place.answered(answer.ok(), now);
             }
         }
-        if known.is_whole(pieces) {
+        if known.is_whole(pieces, patience, now) {
             let most = self.settings.refresh;
             known.failures = 0;
             // A signature may be on its way, or where nobody has looked yet.
@@ -345,15 +360,38 @@ impl Evidence {
         } else {
             known.fail(digest, now);
         }
-        let Some(action) = known.write(digest, pieces, self.renewed_after, now) else {
+        let Some(mut action) = known.write(digest, pieces, self.renewed_after, patience, now) else {
             self.under_way = self.under_way.saturating_sub(1);
             return;
         };
+        if matches!(action, EvidenceAction::Write { .. }) && !self.has_room(digest, size(pieces)) {
+            action = EvidenceAction::LeaveOut(digest.to_owned());
+        }
+        let Some(known) = self.digests.get_mut(digest) else { return };
+        known.written = if matches!(action, EvidenceAction::Write { .. }) { size(pieces) } else { 0 };
         if let EvidenceAction::Write { replaces: Some(uid), .. } | EvidenceAction::Delete { uid, .. } = &action {
             known.deleted = Some(uid.clone());
         }
         (known.is_writing, known.is_held) = (true, true);
         self.actions.push(action);
+    }
+
+    /// Whether an object of this size may be written for a digest. As of images, no namespace takes all the room that the others leave.
+    fn has_room(&self, digest: &str, bytes: usize) -> bool {
+        let Some(own) = self.digests.get(digest) else { return false };
+        let mut all = 0;
+        let mut of_users: BTreeMap<&str, usize> = own.namespaces().into_iter().map(|user| (user, 0)).collect();
+        for (_, other) in self.digests.iter().filter(|(other, _)| *other != digest) {
+            let size = other.bytes();
+            all += size;
+            for namespace in if size > 0 { other.namespaces() } else { BTreeSet::new() } {
+                if let Some(of_user) = of_users.get_mut(namespace) {
+                    *of_user += size;
+                }
+            }
+        }
+        let most = self.settings.mebibytes.saturating_mul(1 << 20);
+        of_users.values().any(|of_user| of_user + bytes <= most_of_one(most.saturating_sub(all - of_user)))
     }
 
     /// Notes whether a host answers.
@@ -370,12 +408,12 @@ impl Evidence {
 
     fn delete_unused(&mut self, now: Timestamp) {
         let forget = self.settings.forget.0;
-        // A tag whose registry is down may be that of any digest.
-        if self.tags.values().any(|tag| tag.digest.is_none() && tag.is_unreachable) {
-            return;
-        }
+        // A tag whose registry is down may be that of a digest that seems not to be used.
+        let is_unclear = |(_, tag): &(&String, &Tag)| tag.digest.is_none() && tag.is_unreachable;
+        let unclear: BTreeSet<&str> = self.tags.iter().filter(is_unclear).map(|(image, _)| repository(image)).collect();
         for (digest, known) in &mut self.digests {
-            let is_forgotten = known.unused.is_some_and(|since| after(since, forget) <= now);
+            let is_over = known.unused.is_some_and(|since| after(since, forget) <= now);
+            let is_forgotten = is_over && !known.may_be_in(&unclear);
             let Some(object) = known.object.as_ref().filter(|object| is_forgotten && object.is_ours) else { continue };
             let uid = object.uid.clone();
             let may_try = known.failures == 0 || known.due <= now;
@@ -422,14 +460,15 @@ impl Evidence {
             }
             let mut places = self.digests.get(&digest).map(Digest::by_turns).unwrap_or_default();
             places.retain(|place| self.registry(place.host()).is_open(!is_hurried, now));
-            places.truncate(PLACES_AT_ONCE);
+            let crowded_out = places.split_off(places.len().min(PLACES_AT_ONCE));
             let Some(known) = self.digests.get_mut(&digest).filter(|_| !places.is_empty()) else { continue };
-            for place in &places {
-                if let Some(place) = known.places.get_mut(place) {
-                    place.asked = Some(now);
+            for (place, known) in &mut known.places {
+                known.is_crowded_out = crowded_out.contains(place);
+                if places.contains(place) {
+                    known.asked = Some(now);
                 }
             }
-            (known.is_fetching, known.is_added, known.due, known.began) = (true, false, NEVER, Some(now));
+            (known.is_fetching, known.is_added, known.due) = (true, false, NEVER);
             self.under_way += 1;
             for place in &places {
                 self.registry(place.host()).begin(now);

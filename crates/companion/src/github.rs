@@ -5,6 +5,7 @@
 //!
 //! [api]: https://docs.github.com/en/rest/repos/attestations#list-attestations
 
+use crate::image::UsedImages;
 use crate::settings::GithubAttestations;
 use image_admission_image::matches_image;
 use image_admission_settings::EvidenceObject;
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use snap::raw::{Decoder, decompress_len};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most pages of attestations of one digest that are read.
 pub const MAX_PAGES: usize = 4;
@@ -72,13 +73,17 @@ struct Attestation<'a> {
 }
 
 impl GithubAttestations {
-    /// The repositories that may have attestations of a digest that is used in these images, each once.
-    pub(crate) fn repositories_of(&self, images: &BTreeSet<String>) -> Vec<GithubRepository> {
-        let is_of = |pattern: &str| images.iter().any(|image| matches_image(pattern, image));
-        let names: BTreeSet<&String> =
-            self.repositories.iter().filter(|of| is_of(&of.images)).map(|of| &of.repository).collect();
+    /// The repositories that may have attestations of a digest that is used in these images, each with the namespaces that use those.
+    pub(crate) fn repositories_of(&self, images: &UsedImages) -> BTreeMap<GithubRepository, BTreeSet<String>> {
         let api = self.api.trim_end_matches('/');
-        names.into_iter().map(|name| GithubRepository { api: api.to_owned(), name: name.clone() }).collect()
+        let mut repositories: BTreeMap<GithubRepository, BTreeSet<String>> = BTreeMap::new();
+        for of in &self.repositories {
+            for (_, namespaces) in images.iter().filter(|(image, _)| matches_image(&of.images, image)) {
+                let repository = GithubRepository { api: api.to_owned(), name: of.repository.clone() };
+                repositories.entry(repository).or_default().extend(namespaces.iter().cloned());
+            }
+        }
+        repositories
     }
 
     /// The host of the API.
@@ -154,8 +159,8 @@ mod tests {
         });
         let github = GithubAttestations { repositories: repositories.collect(), ..GithubAttestations::default() };
         let digest = "1".repeat(64);
-        let images = images.iter().map(|image| format!("{image}@sha256:{digest}")).collect();
-        github.repositories_of(&images).into_iter().map(|repository| repository.name).collect()
+        let images = images.iter().map(|image| (format!("{image}@sha256:{digest}"), BTreeSet::from(["shop".to_owned()])));
+        github.repositories_of(&images.collect()).into_keys().map(|repository| repository.name).collect()
     }
 
     #[test]
@@ -198,7 +203,9 @@ mod tests {
         let api = "https://git.team.example/api/v3/".to_owned();
         let images = AttestedImages { images: "*".to_owned(), repository: "team/app".to_owned() };
         let github = GithubAttestations { api, repositories: vec![images] };
-        let [repository] = github.repositories_of(&BTreeSet::from(["ghcr.io/a".to_owned()])).try_into().unwrap();
+        let images = BTreeMap::from([("ghcr.io/a".to_owned(), BTreeSet::from(["shop".to_owned()]))]);
+        let (repository, namespaces) = github.repositories_of(&images).pop_first().unwrap();
+        assert_eq!(namespaces, images["ghcr.io/a"]);
         assert_eq!(
             repository.page("sha256:ab", None),
             "https://git.team.example/api/v3/repos/team/app/attestations/sha256:ab?per_page=16"

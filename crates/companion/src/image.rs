@@ -16,6 +16,9 @@ pub struct NamedImage {
     pub image: String,
 }
 
+/// Images that are used, each with the namespaces that use it.
+pub type UsedImages = BTreeMap<String, BTreeSet<String>>;
+
 /// An image that is looked after.
 #[derive(Debug)]
 pub(crate) struct Image {

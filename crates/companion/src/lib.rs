@@ -41,7 +41,7 @@ mod workload;
 
 pub use action::Action;
 pub use companion::Companion;
-pub use image::NamedImage;
+pub use image::{NamedImage, UsedImages};
 pub use observation::Observation;
 pub use scan::{ScanId, Target};
 pub use scan_failure::ScanFailure;

@@ -203,11 +203,20 @@ impl ScanProgress {
         (failures, withdrawn)
     }
 
-    /// What requests share, if it is to be deleted: nobody has used the scan for a day, as far as all users are known.
-    pub(crate) fn end_shared(&mut self, is_all_known: bool, now: Timestamp) -> Option<Shared> {
+    /// Whether requests shared something, and no image has been known to use it for a day.
+    pub(crate) fn is_shared_unused(&mut self, now: Timestamp) -> bool {
         self.unused_since = self.users.is_empty().then(|| self.unused_since.unwrap_or(now));
-        let is_unused = is_all_known && self.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED);
-        let (shared, deleted) = self.shared.as_mut().filter(|_| is_unused)?;
+        self.shared.is_some() && self.unused_since.is_some_and(|since| now.0 - since.0 >= UNUSED)
+    }
+
+    /// What requests share and no image is known to use, if it is to be deleted: unless one of these, which images of unknown scans
+    /// have by their names, is it.
+    pub(crate) fn end_shared(&mut self, used: &BTreeSet<ScanId>, now: Timestamp) -> Option<Shared> {
+        let (shared, deleted) = self.shared.as_mut()?;
+        if used.contains(&shared.id) {
+            self.unused_since = None;
+            return None;
+        }
         if deleted.is_some_and(|deleted| now.0 - deleted.0 < APPEARS) {
             return None;
         }

@@ -254,6 +254,15 @@ impl Scanner {
         }
     }
 
+    /// The scan of an image for which requests share something, as far as its name alone says it.
+    #[must_use]
+    pub fn scan_by_name(&self, image: &str) -> Option<ScanId> {
+        match self {
+            Self::TrivyOperator(_) | Self::Job(_) => None,
+            Self::SbomScanner(_) => SbomScanner::scan_of(&ImageReference::parse(image).ok()?),
+        }
+    }
+
     /// Reads an object of that kind, if it is one of ours.
     #[must_use]
     pub fn read_shared(&self, object: &Value) -> Option<Shared> {

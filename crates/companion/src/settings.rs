@@ -91,6 +91,8 @@ pub struct CopiedEvidence {
     pub refresh: Seconds,
     /// How long after an image was used last its copy goes.
     pub forget: Seconds,
+    /// How large all copies may be together, in MiB: the cluster's own database has them.
+    pub mebibytes: usize,
     /// Whose attestations GitHub is asked for. Without it, only registries are asked.
     pub github: Option<GithubAttestations>,
 }
@@ -163,7 +165,7 @@ impl Default for ScanJobSettings {
 
 impl Default for CopiedEvidence {
     fn default() -> Self {
-        Self { refresh: Seconds(6 * 3600), forget: Seconds(24 * 3600), github: None }
+        Self { refresh: Seconds(6 * 3600), forget: Seconds(24 * 3600), mebibytes: 512, github: None }
     }
 }
 
@@ -199,7 +201,8 @@ impl CompanionSettings {
             ("registries.perMinute", self.registries.per_minute),
             ("images", self.images),
         ];
-        let zeros = counts.into_iter().filter(|(_, count)| *count == 0);
+        let copied = self.evidence.as_ref().map(|evidence| ("evidence.mebibytes", evidence.mebibytes));
+        let zeros = counts.into_iter().chain(copied).filter(|(_, count)| *count == 0);
         let mut problems: Vec<String> =
             zeros.map(|(key, _)| format!("{key}: `0` would ask for nothing; write a number from 1 on")).collect();
         let Retry { first, most } = self.scans.retry;
@@ -287,7 +290,7 @@ mod tests {
         let settings: CompanionSettings = serde_json::from_value(json!({"scans": {"deadline": "1h30m"}})).unwrap();
         assert_eq!((settings.scans.deadline, settings.scans.at_once), (Seconds(5_400), 10));
         let settings: CompanionSettings = serde_json::from_value(json!({"evidence": {"forget": "1h"}})).unwrap();
-        let expected = CopiedEvidence { refresh: Seconds(21_600), forget: Seconds(3_600), github: None };
+        let expected = CopiedEvidence { forget: Seconds(3_600), ..CopiedEvidence::default() };
         assert_eq!(settings.evidence, Some(expected));
         let settings: CompanionSettings = serde_json::from_value(json!({"scanJob": {"cronJob": "trivy"}})).unwrap();
         let expected = ScanJobSettings { namespace: "image-scan-jobs".to_owned(), cron_job: "trivy".to_owned() };

@@ -9,7 +9,7 @@ use image_admission_companion::{CompanionSettings, CopiedEvidence, Presence, Sca
 use image_admission_registry_reader::{Options, RegistryReader};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[expect(dead_code, reason = "the tests of evidence use the rest of it")]
@@ -137,7 +137,10 @@ async fn what_a_job_attested_is_copied_and_then_known() {
     let settings = CompanionSettings { evidence: Some(CopiedEvidence::default()), ..CompanionSettings::default() };
     let mut evidence = Evidence::new(&settings, &policy.settings.evidence).unwrap();
     assert_eq!(played.presence().await, Presence::Missing);
-    let used = || EvidenceObservation::Used(BTreeSet::from([format!("{}/team/app@{own}", played.address)]));
+    let used = || {
+        let image = format!("{}/team/app@{own}", played.address);
+        EvidenceObservation::Used(BTreeMap::from([(image, BTreeSet::from(["shop".to_owned()]))]))
+    };
     played.copy(&mut evidence, used()).await;
     assert_eq!(played.server.object(&name_of(&own)), None);
     // The Job's cosign, with bundles; the policy reads no layer.

@@ -14,7 +14,7 @@ use image_admission_settings::{Mirrors, Settings};
 use image_admission_stub_host::StubHost;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
@@ -81,7 +81,8 @@ impl Played {
     async fn pass(&mut self, hours: i64) {
         for _ in 0..hours {
             self.now.0 += 3_600;
-            let used = EvidenceObservation::Used(BTreeSet::from([self.image.clone()]));
+            let used = BTreeMap::from([(self.image.clone(), BTreeSet::from(["shop".to_owned()]))]);
+            let used = EvidenceObservation::Used(used);
             self.evidence.observe(used, self.now);
             loop {
                 let actions = self.evidence.due(self.now);

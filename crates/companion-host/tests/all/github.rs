@@ -11,7 +11,7 @@ use image_admission_registry_reader::{Options, RegistryReader};
 use image_admission_settings::{Evidence as PolicyEvidence, EvidenceObject, Mirrors};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 const DIGEST: &str = "sha256:4733ba33287f6a939a9d4c117a61cf07ff91f5d4a800109fc33798340ae9c086";
@@ -42,7 +42,7 @@ impl Played {
         let policy = PolicyEvidence { from_cluster: true, ..PolicyEvidence::default() };
         let mut evidence = Evidence::new(&settings, &policy).unwrap();
         let now = Timestamp(1_800_000_000);
-        let used = BTreeSet::from([format!("ghcr.io/team/app@{DIGEST}")]);
+        let used = BTreeMap::from([(format!("ghcr.io/team/app@{DIGEST}"), BTreeSet::from(["shop".to_owned()]))]);
         evidence.observe(EvidenceObservation::Used(used), now);
         let Some(EvidenceAction::Fetch { digest, mut places }) = evidence.due(now).pop() else {
             panic!("nothing is fetched");

@@ -1,9 +1,10 @@
 //! One digest: where its evidence may be, when it is fetched, and what becomes of its object.
 
 use super::object::{KnownObject, NewPiece, hash, new_object};
-use super::place::Place;
+use super::place::{Place, repository};
 use super::{EvidenceAction, RETRY, after};
 use crate::backoff::wait;
+use crate::image::UsedImages;
 use crate::settings::GithubAttestations;
 use image_admission_untrusted::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,17 +15,18 @@ pub(super) const CALM: i64 = 60;
 /// A digest that is used, or that has an object.
 #[derive(Debug)]
 pub(super) struct Digest {
-    /// Where it is used: `host/repository@digest`.
-    pub(super) images: BTreeSet<String>,
+    /// Where it is used, `host/repository@digest`, and by which namespaces.
+    pub(super) images: UsedImages,
     /// Where its evidence may be, and what is known of it there.
     pub(super) places: BTreeMap<Place, Known>,
+    /// The repositories where it was used before it no longer was.
+    was_in: BTreeSet<String>,
     /// Since when it isn't used.
     pub(super) unused: Option<Timestamp>,
     /// When it is fetched next.
     pub(super) due: Timestamp,
-    /// When it was fetched last, and when that began.
+    /// When it was fetched last.
     pub(super) fetched: Option<Timestamp>,
-    pub(super) began: Option<Timestamp>,
     pub(super) failures: u32,
     /// How often in a row it was left open whether there is more: nothing was found, or not everywhere was looked.
     pub(super) left_open: u32,
@@ -35,6 +37,8 @@ pub(super) struct Digest {
     /// Whether what was fetched is being written: as long as it is in memory, it counts among what is fetched.
     pub(super) is_held: bool,
     pub(super) object: Option<KnownObject>,
+    /// How many bytes were written into it last, if it isn't gone since.
+    pub(super) written: usize,
     /// The identity of the object that was deleted last, and hasn't been seen to go.
     pub(super) deleted: Option<String>,
 }
@@ -42,57 +46,118 @@ pub(super) struct Digest {
 /// What is known of a place.
 #[derive(Debug, Default)]
 pub(super) struct Known {
+    /// The namespaces that use the digest there.
+    namespaces: BTreeSet<String>,
     /// Whether it had evidence when it last answered.
     pub(super) gave: Option<bool>,
+    /// Since when it has evidence.
+    gives_since: Option<Timestamp>,
+    /// When it last answered.
+    answered: Option<Timestamp>,
     /// Whether it failed since.
     pub(super) is_failing: bool,
     /// When it was asked last.
     pub(super) asked: Option<Timestamp>,
+    /// Whether there were others whose turn it was, when places were asked last.
+    pub(super) is_crowded_out: bool,
+}
+
+impl Known {
+    /// It has answered, and had evidence or none; none: it failed.
+    pub(super) fn answered(&mut self, gave: Option<bool>, now: Timestamp) {
+        self.is_failing = gave.is_none();
+        self.answered = gave.map(|_| now).or(self.answered);
+        self.gave = gave.or(self.gave);
+        self.gives_since = self.gives_since.or(Some(now)).filter(|_| self.gave == Some(true));
+    }
+
+    /// Those with evidence come first, in the order in which they came to have some. Then those where nobody has looked yet, and the
+    /// others by turns.
+    fn order(&self) -> (bool, Option<Timestamp>) {
+        let gives = self.gave == Some(true);
+        (!gives, if gives { self.gives_since } else { self.asked })
+    }
 }
 
 impl Digest {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
-            images: BTreeSet::new(),
+            images: UsedImages::new(),
             places: BTreeMap::new(),
+            was_in: BTreeSet::new(),
             unused: Some(now),
             due: now,
             fetched: None,
             failures: 0,
             left_open: 0,
-            began: None,
             is_added: false,
             is_fetching: false,
             is_writing: false,
             is_held: false,
             object: None,
+            written: 0,
             deleted: None,
         }
     }
 
-    pub(super) fn set_images(&mut self, images: BTreeSet<String>, github: Option<&GithubAttestations>, now: Timestamp) {
+    pub(super) fn set_images(&mut self, images: UsedImages, github: Option<&GithubAttestations>, now: Timestamp) {
         self.unused = if images.is_empty() { self.unused.or(Some(now)) } else { None };
         if self.images != images {
-            let github = github.map(|github| github.repositories_of(&images)).unwrap_or_default();
-            let places = images.iter().cloned().map(Place::Image).chain(github.into_iter().map(Place::Github));
+            let is_elsewhere = !self.images.keys().eq(images.keys());
+            let github = github.map(|github| github.repositories_of(&images)).unwrap_or_default().into_iter();
+            let github = github.map(|(repository, namespaces)| (Place::Github(repository), namespaces));
+            let beside = images.iter().map(|(image, namespaces)| (Place::Image(image.clone()), namespaces.clone()));
             let mut before = std::mem::take(&mut self.places);
-            self.places =
-                places.map(|place| before.remove_entry(&place).unwrap_or((place, Known::default()))).collect();
+            let known = |(place, namespaces): (Place, BTreeSet<String>)| {
+                let known = Known { namespaces, ..before.remove(&place).unwrap_or_default() };
+                (place, known)
+            };
+            self.places = beside.chain(github).map(known).collect();
             // Its evidence may be where nobody has looked yet.
-            if self.places.values().any(|place| place.asked.is_none()) {
+            if is_elsewhere && self.places.values().any(|place| place.asked.is_none()) {
                 self.fetch_soon(now);
+            }
+            if images.is_empty() {
+                self.was_in = self.images.keys().map(|image| repository(image).to_owned()).collect();
             }
             self.images = images;
         }
     }
 
-    /// Where it is asked for next: first where evidence was found, then where nobody has looked yet, then elsewhere by turns. Whoever
-    /// names the digest in a repository of theirs takes no place of those that have something.
+    /// How large its object is, or is about to be.
+    pub(super) fn bytes(&self) -> usize {
+        self.object.as_ref().map_or(0, |object| object.bytes).max(self.written)
+    }
+
+    /// The namespaces that use it.
+    pub(super) fn namespaces(&self) -> BTreeSet<&str> {
+        self.images.values().flatten().map(String::as_str).collect()
+    }
+
+    /// Whether it may be that of a tag in one of these repositories. If nobody knows where it was used, it may be any.
+    pub(super) fn may_be_in(&self, repositories: &BTreeSet<&str>) -> bool {
+        if self.was_in.is_empty() {
+            return !repositories.is_empty();
+        }
+        self.was_in.iter().any(|own| repositories.contains(own.as_str()))
+    }
+
+    /// Where it is asked for next: namespaces by turns, each in the [order](Known::order) of its places. Whoever names the digest in
+    /// repositories of theirs takes their own turns, whatever they put there, and no other's.
     pub(super) fn by_turns(&self) -> Vec<Place> {
-        let mut places: Vec<(bool, Option<Timestamp>, &Place)> =
-            self.places.iter().map(|(place, known)| (known.gave != Some(true), known.asked, place)).collect();
-        places.sort();
-        places.into_iter().map(|(_, _, place)| place.clone()).collect()
+        let mut places: Vec<_> = self.places.iter().map(|(place, known)| (known.order(), place, known)).collect();
+        places.sort_by(|(order, place, _), (other_order, other, _)| (order, place).cmp(&(other_order, other)));
+        let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut by_turns = Vec::with_capacity(places.len());
+        for (order, place, known) in places {
+            let turns = known.namespaces.iter().map(|namespace| taken.get(namespace.as_str()).copied().unwrap_or(0));
+            by_turns.push((turns.min().unwrap_or(0), order, place));
+            for namespace in &known.namespaces {
+                *taken.entry(namespace).or_default() += 1;
+            }
+        }
+        by_turns.sort();
+        by_turns.into_iter().map(|(_, _, place)| place.clone()).collect()
     }
 
     /// Whether somebody may wait for its evidence: nobody does for what has an object already, unless more was added.
@@ -101,10 +166,15 @@ impl Digest {
     }
 
     /// Whether what was just found is all that there is: no place that had something is missing, and if nothing was found, no place is.
-    /// One that never had anything, and fails, keeps nothing from being copied.
-    pub(super) fn is_whole(&self, pieces: &[NewPiece]) -> bool {
+    /// One that never had anything, and fails, keeps nothing from being copied. Nor does one whose turn it wasn't; nor one of other
+    /// namespaces than those that found something, if it hasn't answered for `patience`.
+    pub(super) fn is_whole(&self, pieces: &[NewPiece], patience: i64, now: Timestamp) -> bool {
+        let gives = |place: &&Known| place.gave == Some(true) && place.answered == Some(now);
+        let found: BTreeSet<&String> = self.places.values().filter(gives).flat_map(|place| &place.namespaces).collect();
+        let is_others = |place: &Known| !found.is_empty() && !place.namespaces.iter().any(|own| found.contains(own));
+        let is_late = |place: &Known| place.answered.is_some_and(|at| after(at, patience) <= now);
         self.places.values().all(|place| match place.gave {
-            Some(true) => !place.is_failing && place.asked == self.began,
+            Some(true) => gives(&place) || place.is_crowded_out || (is_late(place) && is_others(place)),
             Some(false) => !place.is_failing || !pieces.is_empty(),
             None => !pieces.is_empty(),
         })
@@ -130,6 +200,7 @@ impl Digest {
         digest: &str,
         pieces: &[NewPiece],
         renewed_after: Option<i64>,
+        patience: i64,
         now: Timestamp,
     ) -> Option<EvidenceAction> {
         if self.images.is_empty() {
@@ -139,7 +210,7 @@ impl Digest {
         let replaces = match &self.object {
             None => None,
             // What a registry doesn't say now, it may have said before.
-            Some(object) if !object.is_ours || !self.is_whole(pieces) => return None,
+            Some(object) if !object.is_ours || !self.is_whole(pieces, patience, now) => return None,
             Some(object) => {
                 let is_same = object.hash.as_ref() == Some(&hash) && !object.is_edited;
                 if is_same && !object.is_old(renewed_after, now) {
@@ -173,6 +244,7 @@ impl Digest {
     pub(super) fn gone(&mut self, uid: &str, now: Timestamp) {
         self.object.take_if(|object| object.uid == uid);
         if self.deleted.take_if(|deleted| deleted == uid).is_none() {
+            self.written = 0;
             self.fetch_soon(now);
         }
     }

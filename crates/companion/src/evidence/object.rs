@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// The annotation with the hash of the pieces: objects are watched without them.
 const HASH: &str = "image-admission.kubewarden.io/evidence-hash";
+/// The annotation with the number of their bytes.
+const BYTES: &str = "image-admission.kubewarden.io/evidence-bytes";
 
 /// A piece of evidence, as the tool wrote it that made it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +35,8 @@ pub struct KnownObject {
     /// Whether somebody has changed it since it was created.
     pub(super) is_edited: bool,
     pub(super) hash: Option<String>,
+    /// How large its pieces are. What others made says nothing of that.
+    pub(super) bytes: usize,
 }
 
 impl KnownObject {
@@ -50,6 +54,7 @@ impl KnownObject {
             is_ours: entry("labels", MANAGED_BY).as_deref() == Some(COMPANION),
             is_edited: metadata.get("generation").and_then(Value::as_i64).is_some_and(|generation| generation > 1),
             hash: entry("annotations", HASH),
+            bytes: entry("annotations", BYTES).and_then(|text| text.parse().ok()).unwrap_or_default(),
         })
     }
 
@@ -66,12 +71,18 @@ pub fn name_of(digest: &str) -> String {
 
 pub(super) fn new_object(digest: &str, pieces: &[NewPiece], hash: &str) -> Value {
     let piece = |piece: &NewPiece| json!({"mediaType": piece.media_type, "data": BASE64.encode(&piece.bytes)});
+    let annotations = json!({HASH: hash, BYTES: size(pieces).to_string()});
     json!({
         "apiVersion": IMAGE_EVIDENCE.api_version,
         "kind": IMAGE_EVIDENCE.kind,
-        "metadata": {"name": name_of(digest), "labels": {MANAGED_BY: COMPANION}, "annotations": {HASH: hash}},
+        "metadata": {"name": name_of(digest), "labels": {MANAGED_BY: COMPANION}, "annotations": annotations},
         "spec": {"evidence": pieces.iter().map(piece).collect::<Vec<Value>>()},
     })
+}
+
+/// How many bytes pieces have.
+pub(super) fn size(pieces: &[NewPiece]) -> usize {
+    pieces.iter().map(|piece| piece.bytes.len()).sum()
 }
 
 /// The hash of pieces, in whatever order a registry lists them.

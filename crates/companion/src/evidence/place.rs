@@ -21,6 +21,15 @@ impl Place {
     }
 }
 
+/// The registry and the repository of a canonical reference with a tag or a digest.
+pub(super) fn repository(image: &str) -> &str {
+    let name = image.split('@').next().unwrap_or_default();
+    match name.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => name,
+    }
+}
+
 /// The registry of a canonical reference.
 pub(super) fn host(image: &str) -> &str {
     image.split('/').next().unwrap_or_default()

@@ -59,13 +59,18 @@ impl SbomScanner {
             (Presence::Reported, Presence::Reported) => Presence::Reported,
         });
         let (Some(presence), Some(digest)) = (worst, &report.digest) else { return Judgement::NotAsked };
-        let Some(tag) = reference.tag() else {
+        let Some(id) = Self::scan_of(reference) else {
             // Somebody else's report may be there all the same.
             let is_there = presence == Presence::Reported;
             return if is_there { Judgement::NotAsked } else { Judgement::Impossible(ScanFailure::DigestAlone) };
         };
-        let id = ScanId::of(&format!("{}:{tag}", reference.name()));
         Judgement::Known(vec![(id, Target { reference: reference.clone(), digest: digest.clone() }, presence)])
+    }
+
+    /// The scan of a tag; none of a digest alone.
+    pub(super) fn scan_of(reference: &ImageReference) -> Option<ScanId> {
+        let tag = reference.tag()?;
+        Some(ScanId::of(&format!("{}:{tag}", reference.name())))
     }
 
     pub(super) fn request(&self, id: &ScanId, target: &Target, attempt: u32) -> [NewObject; 2] {

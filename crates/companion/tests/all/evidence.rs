@@ -3,7 +3,9 @@
 use image_admission_companion::evidence::{
     Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece, Place,
 };
-use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations};
+use image_admission_companion::{
+    AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations, UsedImages,
+};
 use image_admission_settings::Evidence as PolicyEvidence;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use proptest::prelude::*;
@@ -24,9 +26,11 @@ enum Ends {
 struct World {
     evidence: Evidence,
     now: Timestamp,
-    used: BTreeSet<String>,
+    used: UsedImages,
     /// What registries have beside a digest.
     pieces: BTreeMap<String, Vec<NewPiece>>,
+    /// What a stranger's repository has, by its number; others have nothing.
+    strangers: BTreeMap<String, NewPiece>,
     failure: Option<FetchFailure>,
     refuses_writes: bool,
     /// When GitHub was asked.
@@ -70,8 +74,9 @@ impl World {
         Self {
             evidence: Evidence::new(&settings(), &policy(max_age)).unwrap(),
             now: Timestamp(1_800_000_000),
-            used: BTreeSet::new(),
+            used: UsedImages::new(),
             pieces: BTreeMap::new(),
+            strangers: BTreeMap::new(),
             failure: None,
             refuses_writes: false,
             asked_github: Vec::new(),
@@ -95,7 +100,11 @@ impl World {
     }
 
     fn run(&mut self, image: &str) {
-        self.used.insert(image.to_owned());
+        self.run_in("shop", image);
+    }
+
+    fn run_in(&mut self, namespace: &str, image: &str) {
+        self.used.entry(image.to_owned()).or_default().insert(namespace.to_owned());
     }
 
     fn stop(&mut self, image: &str) {
@@ -183,7 +192,7 @@ impl World {
                 Ends::Action(EvidenceAction::Write { digest, .. } | EvidenceAction::Delete { digest, .. }) => {
                     written.push(digest);
                 }
-                Ends::Seen(_) => {}
+                Ends::Action(EvidenceAction::LeaveOut(_)) | Ends::Seen(_) => {}
             }
         }
         assert!(asked <= 8, "{asked} at once");
@@ -214,6 +223,7 @@ impl World {
                 let is_done = !self.refuses_writes && self.write(&digest, replaces.as_deref(), Some(object));
                 EvidenceObservation::Written { digest, is_done }
             }
+            EvidenceAction::LeaveOut(digest) => EvidenceObservation::Written { digest, is_done: false },
             EvidenceAction::Delete { digest, uid } => {
                 let is_done = !self.refuses_writes && self.write(&digest, Some(&uid), None);
                 EvidenceObservation::Written { digest, is_done }
@@ -221,10 +231,21 @@ impl World {
         }
     }
 
-    /// Strangers' repositories have nothing.
     fn pieces_at(&self, image: &str, digest: &str) -> Vec<NewPiece> {
-        let found = self.pieces.get(digest).filter(|_| !image.contains("/stranger"));
-        found.cloned().unwrap_or_default()
+        match image.split_once("/stranger-") {
+            Some((_, number)) => {
+                let number = number.split('@').next().unwrap_or_default();
+                self.strangers.get(number).cloned().into_iter().collect()
+            }
+            None => self.pieces.get(digest).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Whether the object of an image has a piece.
+    fn has(&self, image: &str, text: &str) -> bool {
+        let data = json!(data_encoding::BASE64.encode(text.as_bytes()));
+        let pieces = self.object(image).and_then(|object| object["spec"]["evidence"].as_array());
+        pieces.is_some_and(|pieces| pieces.iter().any(|piece| piece["data"] == data))
     }
 
     fn failure_of(&self, image: &str) -> Option<FetchFailure> {
@@ -264,6 +285,7 @@ fn name(action: &EvidenceAction) -> String {
         EvidenceAction::Fetch { .. } => "fetch",
         EvidenceAction::Write { replaces: None, .. } => "create",
         EvidenceAction::Write { replaces: Some(_), .. } => "replace",
+        EvidenceAction::LeaveOut(_) => "leave out",
         EvidenceAction::Delete { .. } => "delete",
     }
     .to_owned()
@@ -328,7 +350,7 @@ fn a_stranger_keeps_nothing_from_being_copied() {
         let strangers: Vec<String> =
             (0..9).map(|number| format!("evil.example/stranger-{number}@{}", digest_of(WEB))).collect();
         for stranger in &strangers {
-            world.run(stranger);
+            world.run_in("evil", stranger);
         }
         world.pass(30);
         // It is found wherever it is, however many there are.
@@ -350,6 +372,85 @@ fn a_stranger_keeps_nothing_from_being_copied() {
         world.pass(4 * HOUR);
         assert_eq!(world.object(WEB).cloned(), third, "{failure:?}");
     }
+}
+
+/// A digest is public. Whoever names it in repositories of theirs, before its own image is used or later, takes nobody's place in the
+/// object, however many they name, and whatever they put there or take away.
+#[test]
+fn what_strangers_put_beside_a_digest_takes_nobodys_place() {
+    for is_before in [true, false] {
+        let mut world = World::new(Some("24h"));
+        if !is_before {
+            world.sign(WEB, "a");
+            world.run(WEB);
+            world.pass(60);
+        }
+        for number in 0..50 {
+            // In front of the image's own registry, in the order of names.
+            world.run_in("evil", &format!("aaa.example/stranger-{number}@{}", digest_of(WEB)));
+            world.strangers.insert(number.to_string(), piece(&format!("junk {number}")));
+        }
+        world.pass(300);
+        world.sign(WEB, "a");
+        world.run(WEB);
+        world.pass(300);
+        assert!(world.has(WEB, "a"), "{is_before}: {:?}", world.log);
+        // A new signature is copied, too, and the object is renewed.
+        world.sign(WEB, "b");
+        world.pass(8 * HOUR);
+        assert!(world.has(WEB, "b"), "{is_before}");
+        let before = world.object(WEB).cloned();
+        world.pass(14 * HOUR);
+        assert_ne!(world.object(WEB).cloned(), before, "{is_before}: older than half of a day");
+        // Where there was something, nobody answers any more.
+        world.failure_at = Some(("/stranger-".to_owned(), FetchFailure::Image));
+        let before = world.object(WEB).cloned();
+        world.pass(23 * HOUR);
+        assert!(world.has(WEB, "b") && world.object(WEB).cloned() != before, "{is_before}: older than a day");
+    }
+}
+
+/// Whoever may push and name images would fill the cluster's own database.
+#[test]
+fn all_objects_together_are_bounded_and_no_namespace_takes_all_the_room() {
+    const MOST: usize = 1 << 20;
+    let evidence = Some(CopiedEvidence { mebibytes: MOST >> 20, ..CopiedEvidence::default() });
+    let settings = CompanionSettings { evidence, ..CompanionSettings::default() };
+    let mut world = World::new(None);
+    world.restart_with(Evidence::new(&settings, &policy(None)).unwrap());
+    let size = |world: &World| -> usize {
+        let all = world.objects.values().map(|object| object["spec"]["evidence"][0]["data"].as_str().unwrap().len() / 4 * 3);
+        all.sum()
+    };
+    for namespace in ["evil-1", "evil-2"] {
+        for number in 0..20 {
+            let image = format!("ghcr.io/{namespace}/web-{number}:1");
+            world.sign(&image, &"x".repeat(1 << 16));
+            world.run_in(namespace, &image);
+        }
+    }
+    world.pass(HOUR);
+    assert!((MOST / 2..MOST).contains(&size(&world)), "{}", size(&world));
+    world.sign(WEB, "a");
+    world.run(WEB);
+    world.pass(120);
+    assert!(world.has(WEB, "a"));
+    // What is there is known again by another companion.
+    world.restart_with(Evidence::new(&settings, &policy(None)).unwrap());
+    world.pass(2 * HOUR);
+    assert!(size(&world) < MOST, "{}", size(&world));
+    // Where there is room again, it is used.
+    let of = |world: &World, namespace: &str| {
+        let image = |number| format!("ghcr.io/{namespace}/web-{number}:1");
+        (0..20).filter(|number| world.object(&image(*number)).is_some()).count()
+    };
+    let before = of(&world, "evil-2");
+    for number in 0..20 {
+        world.stop(&format!("ghcr.io/evil-1/web-{number}:1"));
+    }
+    world.pass(34 * HOUR);
+    assert_eq!(of(&world, "evil-1"), 0);
+    assert!(of(&world, "evil-2") > before, "{before}");
 }
 
 #[test]
@@ -416,6 +517,19 @@ fn an_object_stays_while_the_registry_of_a_tag_is_down() {
     world.stop(WEB);
     world.pass(26 * HOUR);
     assert!(world.object(WEB).is_none());
+}
+
+/// Whoever names a tag that no registry answers for would keep all objects there, however many digests were used before.
+#[test]
+fn a_tag_that_cant_be_looked_up_keeps_no_object_of_another_repository() {
+    for (tag, is_kept) in [("ghcr.io/evil/web:1.0", false), ("ghcr.io/team/web:2.0", true)] {
+        let mut world = World::copied(None);
+        world.stop(WEB);
+        world.failure = Some(FetchFailure::Registry { host: "ghcr.io".to_owned(), until: None });
+        world.run_in("evil", tag);
+        world.pass(30 * HOUR);
+        assert_eq!(world.object(WEB).is_some(), is_kept, "{tag}");
+    }
 }
 
 #[test]
@@ -580,6 +694,11 @@ fn asked_at_github(actions: &[EvidenceAction]) -> Vec<Vec<String>> {
     github.map(|places| places.iter().filter_map(name).collect()).collect()
 }
 
+fn used(images: &[String]) -> EvidenceObservation {
+    let of = |image: &String| (image.clone(), BTreeSet::from(["shop".to_owned()]));
+    EvidenceObservation::Used(images.iter().map(of).collect())
+}
+
 fn with_github() -> Evidence {
     let repositories =
         vec![AttestedImages { images: "ghcr.io/team/web".to_owned(), repository: "team/web".to_owned() }];
@@ -599,13 +718,13 @@ fn github_is_asked_about_images_that_the_settings_name() {
         (vec![at("ghcr.io/team/api"), at("ghcr.io/team/web"), at("quay.io/team/web")], vec![vec!["team/web"]]),
     ] {
         let mut evidence = with_github();
-        evidence.observe(EvidenceObservation::Used(images.iter().cloned().collect()), now);
+        evidence.observe(used(&images), now);
         assert_eq!(asked_at_github(&evidence.due(now)), expected, "{images:?}");
     }
     // The digest is used in another repository before.
     let mut evidence = with_github();
-    evidence.observe(EvidenceObservation::Used(BTreeSet::from([at("ghcr.io/team/api")])), now);
-    evidence.observe(EvidenceObservation::Used(BTreeSet::from([at("ghcr.io/team/web")])), now);
+    evidence.observe(used(&[at("ghcr.io/team/api")]), now);
+    evidence.observe(used(&[at("ghcr.io/team/web")]), now);
     assert_eq!(asked_at_github(&evidence.due(now)), [["team/web"]]);
 }
 
@@ -748,7 +867,7 @@ proptest! {
         (world.failure, world.refuses_writes) = (None, false);
         world.pass(34 * HOUR);
         for number in 0..8 {
-            let wanted = world.pieces.get(&digest(number)).filter(|_| world.used.contains(&image(number)));
+            let wanted = world.pieces.get(&digest(number)).filter(|_| world.used.contains_key(&image(number)));
             let wanted = wanted.map(|pieces| data_encoding::BASE64.encode(&pieces[0].bytes));
             let there = world.objects.get(&digest(number));
             let there = there.map(|object| object["spec"]["evidence"][0]["data"].as_str().unwrap().to_owned());

@@ -54,6 +54,8 @@ pub(crate) struct World {
     pub(crate) verdicts: BTreeMap<String, (char, Presence)>,
     /// Scans that the scanner never ends.
     pub(crate) endless: BTreeSet<ScanId>,
+    /// Images that no registry hands out.
+    pub(crate) missing: BTreeSet<String>,
     pub(crate) workloads: BTreeMap<String, Workload>,
     pub(crate) requests: BTreeMap<String, Request>,
     /// By name, what requests share.
@@ -127,6 +129,7 @@ impl World {
             registry_says: None,
             verdicts: BTreeMap::new(),
             endless: BTreeSet::new(),
+            missing: BTreeSet::new(),
             workloads: BTreeMap::new(),
             requests: BTreeMap::new(),
             shared: BTreeMap::new(),
@@ -306,8 +309,11 @@ impl World {
         if image.image.starts_with("ghcr.io/accepted") {
             return Judgement::NotAsked;
         }
-        if !self.registry_is_up {
+        if !self.registry_is_up || image.image.starts_with("ghcr.io/broken/") {
             return Judgement::Failed { down: Some(reference.host().to_owned()), until: self.registry_says };
+        }
+        if self.missing.contains(&image.image) {
+            return Judgement::Failed { down: None, until: None };
         }
         let id = self.id(&image.image);
         let presence = if self.reports.contains_key(&id) { Presence::Reported } else { Presence::Missing };
