@@ -8,15 +8,16 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use image_admission_companion::metrics::Metrics;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
-/// The most connections at once. Others wait in the listener's queue.
+/// The most connections at once. For one more, the oldest ends.
 const CONNECTIONS: usize = 64;
 /// The time in which a request's head must have come.
 const HEAD: Duration = Duration::from_secs(5);
@@ -53,16 +54,22 @@ pub async fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 /// Answers until it is dropped. `/healthz` fails also when the sender of `status` is gone.
+///
+/// An answer takes no time, and whoever holds connections keeps nobody waiting: kubelet's probes would end the process.
 pub async fn serve(listener: TcpListener, status: watch::Receiver<Status>) {
     let mut connections = JoinSet::new();
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         while connections.try_join_next().is_some() {}
-        if connections.len() >= CONNECTIONS {
-            connections.join_next().await;
-        }
         match listener.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(answer(stream, status.clone()));
+                open.retain(|connection| !connection.is_finished());
+                if open.len() >= CONNECTIONS
+                    && let Some(oldest) = open.pop_front()
+                {
+                    oldest.abort();
+                }
+                open.push_back(connections.spawn(answer(stream, status.clone())));
             }
             // For example too many open files, which takes time to change.
             Err(_) => sleep(Duration::from_secs(1)).await,
