@@ -1,7 +1,7 @@
 //! Runs the companion: watches the cluster, asks registries, and does what the companion says.
 //!
 //! ```text
-//! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch, policy
+//! run (leads or waits: lease, http, shutdown) ── work (what is seen, what is done) ── watch (sparse: as much as is needed), policy
 //!                           │                          └─── act (writes to the cluster)
 //!                           │                └──── evidence (from registries and, by `github`, its API into the cluster)
 //!                         judge (asks the policy's engine) ── cluster (what watches have seen), registries
@@ -26,6 +26,7 @@ mod on_demand;
 mod policy;
 mod run;
 pub mod shutdown;
+mod sparse;
 mod watch;
 mod work;
 

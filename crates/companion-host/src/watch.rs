@@ -1,14 +1,15 @@
 //! One watch of one kind, for as long as the companion leads.
 
-use crate::objects::{objects, resource, resource_of};
+use crate::objects::{objects_as, resource, resource_of};
+use crate::sparse::{Outline, Sparse, WithoutFindings};
 use crate::work::Heard;
 use futures::{StreamExt, TryStreamExt};
 use image_admission_image::workload::WorkloadKind;
-use kube::Client;
 use kube::api::{Api, ApiResource, ListParams};
-use kube::core::{DynamicObject, PartialObjectMeta};
+use kube::core::{DynamicObject, DynamicResourceScope, PartialObjectMeta};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{Config, Error, Event, metadata_watcher, watcher};
+use kube::{Client, Resource};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,6 +18,8 @@ use tokio::time::sleep;
 
 /// How many objects a page has: reports are large, and a page is read whole.
 const PAGE: u32 = 50;
+/// The same of workloads: whoever may create one chooses how large it is, up to some megabytes.
+const WORKLOADS_PAGE: u32 = 10;
 /// The same where only metadata is read.
 const METADATA_PAGE: u32 = 500;
 /// The pause after an answer that can't be read.
@@ -71,8 +74,11 @@ impl Subject {
         (&self.resource.api_version, &self.resource.kind)
     }
 
-    fn api(&self, client: &Client) -> Api<DynamicObject> {
-        objects(client, &self.resource, self.namespace.as_deref())
+    fn api<K>(&self, client: &Client) -> Api<K>
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
+        objects_as(client, &self.resource, self.namespace.as_deref())
     }
 
     pub(crate) fn workloads(kind: WorkloadKind) -> Self {
@@ -92,11 +98,21 @@ pub(crate) async fn watch(client: Client, number: usize, subject: Subject, heard
 
 /// Watches until what the API server says can't be read, or nobody listens. Returns whether somebody does.
 async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sender<Heard>) -> bool {
-    let (api, config) = (subject.api(client), Config::default().page_size(PAGE));
+    let config = |page: u32| Config::default().page_size(page);
     let mut events = match subject.purpose {
         // Each may have a MiB.
-        Purpose::Evidence => metadata_watcher(api, config).map_ok(of_metadata).default_backoff().boxed(),
-        _ => watcher(api, config).default_backoff().boxed(),
+        Purpose::Evidence => {
+            let metadata = metadata_watcher(subject.api::<DynamicObject>(client), config(PAGE));
+            metadata.map_ok(|event| with(event, of_metadata)).default_backoff().boxed()
+        }
+        Purpose::Reports => {
+            let reports = watcher(subject.api::<Sparse<WithoutFindings>>(client), config(PAGE));
+            reports.map_ok(|event| with(event, |sparse| sparse.0)).default_backoff().boxed()
+        }
+        Purpose::Workloads(_) | Purpose::Requests | Purpose::Shared | Purpose::Namespaces => {
+            let objects = watcher(subject.api::<Sparse<Outline>>(client), config(WORKLOADS_PAGE));
+            objects.map_ok(|event| with(event, |sparse| sparse.0)).default_backoff().boxed()
+        }
     };
     let mut listed = BTreeSet::new();
     while let Some(event) = events.next().await {
@@ -135,7 +151,7 @@ async fn follow(client: &Client, number: usize, subject: &Subject, heard: &Sende
 /// # Errors
 /// What the API server says.
 pub(crate) async fn identities(client: Client, subject: &Subject) -> Result<BTreeSet<String>, kube::Error> {
-    let api = subject.api(&client);
+    let api = subject.api::<DynamicObject>(&client);
     let (mut identities, mut page) = (BTreeSet::new(), ListParams::default().limit(METADATA_PAGE));
     loop {
         let list = api.list_metadata(&page).await?;
@@ -147,18 +163,18 @@ pub(crate) async fn identities(client: Client, subject: &Subject) -> Result<BTre
     }
 }
 
-/// The objects of which the API server sent the metadata alone.
-fn of_metadata(event: Event<PartialObjectMeta<DynamicObject>>) -> Event<DynamicObject> {
-    let object = |partial: PartialObjectMeta<DynamicObject>| DynamicObject {
-        types: None,
-        metadata: partial.metadata,
-        data: json!({}),
-    };
+/// An object of which the API server sent the metadata alone.
+fn of_metadata(partial: PartialObjectMeta<DynamicObject>) -> DynamicObject {
+    DynamicObject { types: None, metadata: partial.metadata, data: json!({}) }
+}
+
+/// The same event, of an object that was made of its own.
+fn with<A, B>(event: Event<A>, object: impl Fn(A) -> B) -> Event<B> {
     match event {
-        Event::Apply(partial) => Event::Apply(object(partial)),
-        Event::Delete(partial) => Event::Delete(object(partial)),
+        Event::Apply(of) => Event::Apply(object(of)),
+        Event::Delete(of) => Event::Delete(object(of)),
         Event::Init => Event::Init,
-        Event::InitApply(partial) => Event::InitApply(object(partial)),
+        Event::InitApply(of) => Event::InitApply(object(of)),
         Event::InitDone => Event::InitDone,
     }
 }
@@ -197,10 +213,7 @@ mod tests {
         });
         let subject = Subject::new(Purpose::Evidence, IMAGE_EVIDENCE.api_version, IMAGE_EVIDENCE.kind, None);
         assert_eq!(subject.resource.plural, "imageevidences");
-        let Event::Apply(object) = of_metadata(Event::Apply(serde_json::from_value(sent.clone()).unwrap())) else {
-            panic!("another event")
-        };
-        let object = of_kind(object, &subject);
+        let object = of_kind(of_metadata(serde_json::from_value(sent.clone()).unwrap()), &subject);
         assert_eq!(object.types.as_ref().unwrap().kind, IMAGE_EVIDENCE.kind);
         let known = KnownObject::read(&serde_json::to_value(object).unwrap()).unwrap();
         assert_eq!((known.digest.as_str(), known.uid.as_str()), (digest.as_str(), "7"));
