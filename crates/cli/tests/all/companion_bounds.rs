@@ -490,6 +490,7 @@ fn of_a_status_its_own_condition_is_written() {
     const METADATA: &str = "the companion changes no metadata";
     const STATUS: &str = "of a status, the companion changes the conditions alone";
     const CONDITION: &str = "of the conditions, the companion changes `ImagesScanned` alone";
+    const SHORT: &str = "the condition `ImagesScanned` is one, and short";
     let before = json!({
         "metadata": {"name": "web", "labels": {"app": "web"}, "generation": 1, "resourceVersion": "7", "managedFields": []},
         "spec": {"replicas": 1},
@@ -525,6 +526,16 @@ fn of_a_status_its_own_condition_is_written() {
                 (|it| it["status"]["conditions"][1]["type"] = json!("Complete"), CONDITION),
                 (|it| it["status"]["conditions"][0]["status"] = json!("False"), CONDITION),
                 (|it| drop(it["status"]["conditions"].as_array_mut().unwrap().remove(0)), CONDITION),
+                // What fills an object keeps its controller from writing it.
+                (|it| it["status"]["conditions"][1]["message"] = json!("a".repeat(1_025)), SHORT),
+                (|it| it["status"]["conditions"][1]["reason"] = json!("a".repeat(129)), SHORT),
+                (
+                    |it| {
+                        let conditions = it["status"]["conditions"].as_array_mut().unwrap();
+                        conditions.push(conditions[1].clone());
+                    },
+                    SHORT,
+                ),
             ],
         );
     }
