@@ -44,8 +44,9 @@ BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 # What `image-admission attach` pushes: an artifact whose configuration is an envelope, a bundle or another signature.
 EVIDENCE = "application/vnd.image-admission.evidence.v1+json"
 
-# The server reads the roots of TLS at each call to a registry. Its image has them in one file; Debian's folder has each three times.
-ROOTS = {"SSL_CERT_FILE": os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt")}
+# The server reads the roots of TLS at each call to a registry. Its image names one file; a folder would be read beside it, with each root several times.
+os.environ.pop("SSL_CERT_DIR", None)
+ROOTS = {"SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt"}
 
 
 def find_tool(name):

@@ -160,7 +160,7 @@ func (c *Cluster) startNode() error {
 		return err
 	}
 	c.node = newNode(c.Client, Namespace, filepath.Join(c.Folder, "pods"), "https://"+c.APILink.Address(), c.authority, map[string]program{
-		// It reads all roots of its image at each call to a registry. This folder has each three times on Debian, and its image has one file.
+		// It reads the roots of TLS at each call to a registry: those that its image has.
 		"policy-server": {path: c.Tools.PolicyServer, environ: []string{"SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"}},
 		"controller":    {path: c.Tools.Controller},
 		"audit-scanner": {path: c.Tools.AuditScanner, environ: []string{names.environ()}},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,7 +45,9 @@ func (p *Process) Start() error {
 	}
 	defer output.Close()
 	command := exec.Command(p.path, p.args...)
-	command.Env = append(os.Environ(), p.environ...)
+	// A folder of roots would be read beside the file that an image names: by policy-server at each call to a registry.
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "SSL_CERT_DIR=") })
+	command.Env = append(command.Env, p.environ...)
 	command.Stdout, command.Stderr = output, output
 	// Whoever kills the tests ends what they started.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -262,16 +262,16 @@ fn with_epoch<'a>(version: Cow<'a, str>, epoch: Option<&str>) -> Cow<'a, str> {
     }
 }
 
-/// A string without escapes, which some tools write twice; none where they are invalid.
+/// A string without escapes, which some tools write twice; none where they are invalid, or written more often.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if !is_on(Remedy::FoldPurls) {
         return Some(text.into());
     }
     let mut text = strictly_decoded(text)?;
-    while text.contains('%') {
+    if text.contains('%') {
         text = strictly_decoded(&text)?.into_owned().into();
     }
-    Some(text)
+    (!text.contains('%')).then_some(text)
 }
 
 #[cfg(test)]
@@ -344,6 +344,7 @@ mod tests {
             "pkg:npm/%ff",
             "pkg:npm/a@%ff",
             "pkg:npm/a%25b",
+            "pkg:npm/%252540angular/core",
             "pkg:npm/lodash@4@4",
             "pkg:npm/lodash/@4/x@4",
             "pkg:npm/lodash%404.17.20",
