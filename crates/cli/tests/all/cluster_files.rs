@@ -250,3 +250,54 @@ fn a_file_that_cannot_be_used_is_named_with_the_document() {
     let missing = ClusterFiles::from_folder(Path::new("no/such/folder")).unwrap_err();
     assert!(missing.to_string().starts_with("cannot read `no/such/folder`: "));
 }
+
+/// A right to objects is none to their status, and the other way round.
+#[test]
+fn rights_to_subresources_are_their_own() {
+    let roles = "apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: r}
+rules:
+  - {apiGroups: [apps], resources: [replicasets/status, deployments], verbs: [patch]}
+  - {apiGroups: [batch], resources: ['*/status'], verbs: [patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: b}
+subjects: [{kind: User, name: u}]
+roleRef: {kind: ClusterRole, name: r}
+";
+    let files = Files::new(Some(ClusterFiles::from_folder(folder(&[("r.yaml", roles)]).path()).unwrap()), None);
+    for (group, resource, subresource, expected) in [
+        ("apps", "replicasets", "status", true),
+        ("apps", "replicasets", "", false),
+        ("apps", "replicasets", "scale", false),
+        ("apps", "deployments", "", true),
+        ("apps", "deployments", "status", false),
+        ("batch", "jobs", "status", true),
+        ("batch", "jobs", "", false),
+    ] {
+        let attributes = json!({"verb": "patch", "group": group, "resource": resource, "subresource": subresource});
+        let request = json!({"user": "u", "groups": [], "resource_attributes": attributes});
+        let answer = files.answer(&Request::KubernetesCanI { request, disable_cache: true }).unwrap();
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer, json!({"allowed": expected}), "{group} {resource}/{subresource}");
+    }
+}
+
+/// Kubewarden's kinds of the cluster are in no namespace, whether or not their definitions are among the files.
+#[test]
+fn kubewardens_policies_of_the_cluster_have_no_namespace() {
+    let text = "{apiVersion: policies.kubewarden.io/v1, kind: KIND, metadata: {name: p}}";
+    for (kind, namespace) in [
+        ("ClusterAdmissionPolicy", None),
+        ("ClusterAdmissionPolicyGroup", None),
+        ("PolicyServer", None),
+        ("AdmissionPolicy", Some("default")),
+    ] {
+        let folder = folder(&[("p.yaml", &text.replace("KIND", kind))]);
+        let cluster = ClusterFiles::from_folder(folder.path()).unwrap();
+        let found: Vec<_> = cluster.of_kind(("policies.kubewarden.io/v1", kind), None).collect();
+        assert_eq!(found[0].metadata.namespace.as_deref(), namespace, "{kind}");
+    }
+}

@@ -1,8 +1,8 @@
 //! A cluster made of manifests.
 //!
 //! Every kind is taken to exist, so asking for an object that isn't in the files is "not found" and never "no such
-//! kind". Kinds are namespaced unless they are Kubernetes' own cluster-wide ones, or a `CustomResourceDefinition` among
-//! the files says so.
+//! kind". Kinds are namespaced unless they are Kubernetes' and Kubewarden's own cluster-wide ones, or a
+//! `CustomResourceDefinition` among the files says otherwise.
 
 use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
@@ -264,13 +264,13 @@ impl ClusterFiles {
     }
 }
 
-/// Whether a kind is one of Kubernetes' own that have no namespaces.
+/// Whether a kind is one of Kubernetes' own, or Kubewarden's, that have no namespaces.
 #[must_use]
 pub fn is_cluster_wide(group: &str, kind: &str) -> bool {
     CLUSTER_WIDE.contains(&(group, kind))
 }
 
-/// Kubernetes' own kinds without namespaces, with their group.
+/// Kubernetes' own kinds without namespaces, and Kubewarden's, with their group.
 const CLUSTER_WIDE: &[(&str, &str)] = &[
     ("", "ComponentStatus"),
     ("", "Namespace"),
@@ -292,6 +292,9 @@ const CLUSTER_WIDE: &[(&str, &str)] = &[
     ("networking.k8s.io", "IngressClass"),
     ("networking.k8s.io", "ServiceCIDR"),
     ("node.k8s.io", "RuntimeClass"),
+    ("policies.kubewarden.io", "ClusterAdmissionPolicy"),
+    ("policies.kubewarden.io", "ClusterAdmissionPolicyGroup"),
+    ("policies.kubewarden.io", "PolicyServer"),
     ("rbac.authorization.k8s.io", "ClusterRole"),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
     ("resource.k8s.io", "DeviceClass"),

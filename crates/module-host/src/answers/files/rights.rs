@@ -71,10 +71,17 @@ impl<'a> Asked<'a> {
 
     fn is_allowed_by(&self, rule: &Value) -> bool {
         let has = |key: &str, wanted: &str| texts(rule, key).iter().any(|own| *own == "*" || *own == wanted);
+        let has_resource = match text(self.attributes, "subresource") {
+            "" => has("resources", text(self.attributes, "resource")),
+            sub => {
+                has("resources", &format!("{}/{sub}", text(self.attributes, "resource")))
+                    || has("resources", &format!("*/{sub}"))
+            }
+        };
         let names = texts(rule, "resourceNames");
         has("verbs", text(self.attributes, "verb"))
             && has("apiGroups", text(self.attributes, "group"))
-            && has("resources", text(self.attributes, "resource"))
+            && has_resource
             && (names.is_empty() || names.contains(&text(self.attributes, "name")))
     }
 }
