@@ -5,7 +5,8 @@ use image_admission_host::Capability;
 use image_admission_judgement::report::{kinds_of, sbom_kind_of};
 use image_admission_judgement::running;
 use image_admission_settings::{
-    Attestor, EvidenceObject, ExemptionObject, InvalidSettings, Lint, Settings, TextSource,
+    Attestor, CustomLookup, EvidenceObject, ExemptionObject, InvalidSettings, KeyReference, Lint, Namespaces,
+    ReportSource, SbomSource, Settings, TextSource,
 };
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
@@ -83,52 +84,118 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     kinds
 }
 
-/// The kinds that each setting reads: those of the sources of reports and SBOMs, those for running images and exemptions if reports
-/// may decide, those for keys and namespaces of `imageVerification`, and those of `context`.
+/// The kinds that each setting reads, as [`read_rights`] has them.
 #[must_use]
 pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     let mut reads: Vec<ReadKind> = Vec::new();
-    let mut add = |api_version: &str, kind: &str, path: String, instead: &'static str| {
-        let read = ReadKind { api_version: api_version.to_owned(), kind: kind.to_owned(), path, instead };
-        if !reads.contains(&read) {
-            reads.push(read);
+    for ReadRight { kind, .. } in read_rights(settings) {
+        if !reads.contains(&kind) {
+            reads.push(kind);
+        }
+    }
+    reads
+}
+
+/// What of a kind a setting reads: the policy server's account needs the right to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRight {
+    /// The kind, with the setting that reads it.
+    pub kind: ReadKind,
+    /// Whether objects are listed, which takes the rights to `list` and `watch` beside `get`.
+    pub is_listed: bool,
+    /// The namespaces; none: all of them, or a kind without namespaces.
+    pub namespaces: Option<Vec<String>>,
+    /// The only object that is read; none: any.
+    pub name: Option<String>,
+}
+
+/// Where a setting reads objects.
+enum Place<'s> {
+    Listed(&'s Namespaces),
+    Named(&'s Namespaces),
+    NamedIn(&'s str),
+    Object(&'s KeyReference),
+    ListedEverywhere,
+    NamedEverywhere,
+}
+
+/// What each setting reads of the cluster: the sources of reports and SBOMs, what is there for running images and exemptions if reports
+/// may decide, what is there for keys and namespaces of `imageVerification`, and `context`.
+#[must_use]
+pub fn read_rights(settings: &Settings) -> Vec<ReadRight> {
+    let mut rights: Vec<ReadRight> = Vec::new();
+    let mut add = |api_version: &str, kind: &str, path: String, instead: &'static str, place: Place<'_>| {
+        let kind = ReadKind { api_version: api_version.to_owned(), kind: kind.to_owned(), path, instead };
+        let some = |namespaces: &Namespaces| (!namespaces.of_workload).then(|| namespaces.named.clone());
+        let (is_listed, namespaces, name) = match place {
+            Place::Listed(namespaces) => (true, some(namespaces), None),
+            Place::Named(namespaces) => (false, some(namespaces), None),
+            Place::NamedIn(namespace) => (false, Some(vec![namespace.to_owned()]), None),
+            Place::Object(object) => (false, Some(vec![object.namespace.clone()]), Some(object.name.clone())),
+            Place::ListedEverywhere => (true, None, None),
+            Place::NamedEverywhere => (false, None, None),
+        };
+        let right = ReadRight { kind, is_listed, namespaces, name };
+        if !rights.contains(&right) {
+            rights.push(right);
         }
     };
     let sources = settings.reports.sources.iter().enumerate().filter(|_| settings.reads_reports());
     for (position, source) in sources {
         for (api_version, kind) in kinds_of(source) {
             let instead = "take signed reports from beside the image (`registry`), or let `preScanPolicies` decide";
-            add(api_version, kind, format!("reports.sources[{position}]"), instead);
+            let place = match source {
+                ReportSource::SbomScanner(scanner) => Place::Listed(&scanner.namespaces),
+                ReportSource::TrivyOperator(operator) => Place::Listed(&operator.namespaces),
+                ReportSource::Kubescape(kubescape) => Place::NamedIn(&kubescape.namespace),
+                ReportSource::Custom(custom) => match custom.lookup {
+                    CustomLookup::Name(_) => Place::Named(&custom.namespaces),
+                    CustomLookup::Selector(_) => Place::Listed(&custom.namespaces),
+                },
+                // They stand in registries.
+                ReportSource::Registry(_) | ReportSource::Attestation(_) => continue,
+            };
+            add(api_version, kind, format!("reports.sources[{position}]"), instead, place);
         }
     }
     let is_asked =
         (settings.reads_reports() && !settings.acceptance.of_contents().is_empty()) || settings.asks_for_packages();
     for (position, source) in settings.reports.sboms.iter().enumerate().filter(|_| is_asked) {
+        let place = match source {
+            SbomSource::SbomScanner(scanner) => Place::Listed(&scanner.namespaces),
+            SbomSource::TrivyOperator(operator) => Place::Listed(&operator.namespaces),
+            SbomSource::Registry(_) | SbomSource::Attestation(_) => continue,
+        };
         if let Some((api_version, kind)) = sbom_kind_of(source) {
             let instead = "take signed SBOMs from beside the image (`registry`)";
-            add(api_version, kind, format!("reports.sboms[{position}]"), instead);
+            add(api_version, kind, format!("reports.sboms[{position}]"), instead, place);
         }
     }
-    for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
-        add("v1", "ConfigMap", path, "leave it out, where the reports say themselves what is exploited");
+    for (path, list) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
+        let instead = "leave it out, where the reports say themselves what is exploited";
+        add("v1", "ConfigMap", path, instead, Place::Object(&list.place));
     }
     for path in settings.acceptance.running().into_iter().filter(|_| settings.reads_reports()) {
-        add(running::API_VERSION, running::KIND, path, "leave it out");
+        add(running::API_VERSION, running::KIND, path, "leave it out", Place::ListedEverywhere);
     }
-    if settings.exemptions_from.is_some() && settings.reads_reports() {
-        let instead = "write `exemptions` into the settings";
-        add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned(), instead);
+    if let Some(from) = settings.exemptions_from.as_ref().filter(|_| settings.reads_reports()) {
+        let named = from.namespace.iter().cloned().collect();
+        let namespaces = Namespaces { named, of_workload: from.workload_namespace };
+        let (path, instead) = ("exemptionsFrom".to_owned(), "write `exemptions` into the settings");
+        add(ExemptionObject::API_VERSION, ExemptionObject::KIND, path, instead, Place::Listed(&namespaces));
     }
     if settings.evidence.from_cluster {
         let instead = "attach evidence to images in their registry (`image-admission attach`)";
-        add(EvidenceObject::API_VERSION, EvidenceObject::KIND, "evidence.fromCluster".to_owned(), instead);
+        let path = "evidence.fromCluster".to_owned();
+        add(EvidenceObject::API_VERSION, EvidenceObject::KIND, path, instead, Place::NamedEverywhere);
     }
     if let Some(reference) = settings.evidence.trust_root.as_ref().and_then(TextSource::in_cluster) {
-        add("v1", reference.kind, "evidence.trustRoot".to_owned(), "write the trust root itself, as `trustRoot.data`");
+        let instead = "write the trust root itself, as `trustRoot.data`";
+        add("v1", reference.kind, "evidence.trustRoot".to_owned(), instead, Place::Object(reference));
     }
     if let Some(list) = &settings.evidence.revoked_from {
         let instead = "write the revoked certificates into `evidence.revoked`";
-        add("v1", list.place.kind, "evidence.revokedFrom".to_owned(), instead);
+        add("v1", list.place.kind, "evidence.revokedFrom".to_owned(), instead, Place::Object(&list.place));
     }
     let attached = settings.reports.attached().filter(|_| settings.reads_reports() || settings.asks_for_packages());
     let attached = attached.map(|(path, attached)| (path, &attached.attestors));
@@ -136,20 +203,20 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     for (path, attestors) in attached.chain(policies) {
         for reference in attestors.iter().flat_map(Attestor::in_cluster) {
             let instead = "write the key or the certificates themselves, as `data`";
-            add("v1", reference.kind, format!("{path}.attestors"), instead);
+            add("v1", reference.kind, format!("{path}.attestors"), instead, Place::Object(reference));
         }
     }
     for policy in &settings.verification {
         if verification::check::names(policy).contains("namespaceObject") {
             let instead = "ask for `request.namespace`, and not for `namespaceObject`";
-            add("v1", "Namespace", policy.path.clone(), instead);
+            add("v1", "Namespace", policy.path.clone(), instead, Place::NamedEverywhere);
         }
     }
     for (position, kind) in settings.rego.context.iter().enumerate() {
         let instead = "leave it out, and `data.kubernetes` and `data.inventory` of the rules";
-        add(&kind.api_version, &kind.kind, format!("context[{position}]"), instead);
+        add(&kind.api_version, &kind.kind, format!("context[{position}]"), instead, Place::ListedEverywhere);
     }
-    reads
+    rights
 }
 
 /// The calls to the host that settings may cause, except those that read objects of the cluster.
@@ -240,6 +307,50 @@ mod tests {
                 "imageVerification[1]: v1 Namespace",
                 "context[0]: networking.k8s.io/v1 Ingress",
             ],
+        );
+    }
+
+    #[test]
+    fn where_settings_read_the_cluster() {
+        let of = |settings: Value| -> Vec<String> {
+            let rights = read_rights(&check_settings(&settings).unwrap());
+            let shown = |right: ReadRight| {
+                let verbs = if right.is_listed { "lists" } else { "gets" };
+                let namespaces = right.namespaces.map_or("everywhere".to_owned(), |some| some.join(","));
+                format!("{verbs} {} {namespaces} {}", right.kind.kind, right.name.unwrap_or_default())
+            };
+            rights.into_iter().map(shown).collect()
+        };
+        let custom = |namespaces: Value, lookup: &str, value: &str| {
+            json!({"custom": {"apiVersion": "e.io/v1", "kind": "Report", "workloadNamespace": namespaces.is_null(),
+                "namespaces": if namespaces.is_null() { json!([]) } else { namespaces }, lookup: value,
+                "fields": {"digest": "d", "verdict": "v"}}})
+        };
+        let operator = json!({"namespaces": ["a", "b"], "workloadNamespace": false});
+        let sources = json!([{"trivyOperator": operator}, {"trivyOperator": {}}, {"kubescape": {}},
+            custom(json!(["c"]), "name", "{digestHex}"), custom(Value::Null, "selector", "a=b")]);
+        let found = of(json!({
+            "reports": {"sources": sources},
+            "acceptance": {"running": {"grace": "7d"}, "knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}}},
+            "exemptionsFrom": {"namespace": "kubewarden"},
+            "evidence": {"fromCluster": true},
+            "context": [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}],
+        }));
+        assert_eq!(
+            found,
+            [
+                "lists VulnerabilityReport a,b ",
+                "lists VulnerabilityReport everywhere ",
+                "gets VulnerabilityManifest kubescape ",
+                "gets SBOMSyft kubescape ",
+                "gets Report c ",
+                "lists Report everywhere ",
+                "gets ConfigMap a b",
+                "lists Pod everywhere ",
+                "lists ImageExemption kubewarden ",
+                "gets ImageEvidence everywhere ",
+                "lists Ingress everywhere ",
+            ]
         );
     }
 

@@ -47,7 +47,7 @@ use serde_json::value::RawValue;
 use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
-pub use check::{ReadKind, calls_made, check_settings, cluster_reads, kinds_read, lint};
+pub use check::{ReadKind, ReadRight, calls_made, check_settings, cluster_reads, kinds_read, lint, read_rights};
 pub use contact::contact_line;
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use judged::{JudgedImage, ScanOutcome};
