@@ -14,6 +14,8 @@ mod decision;
 mod diff;
 #[cfg(not(target_family = "wasm"))]
 mod digests;
+#[cfg(not(target_family = "wasm"))]
+mod doctor;
 mod eval;
 #[cfg(feature = "live")]
 mod evidence;
@@ -59,7 +61,7 @@ variable IMAGE_ADMISSION_MODULE names. It is among the files of each release.
 Exit codes:
   0  what was asked for is done, and nothing is wrong with what was looked at
   1  something went wrong: the error says what
-  2  a request is denied, a test fails, or lint or digests has something to remark
+  2  a request is denied, a test fails, or lint, doctor or digests has something to remark
   3  the settings are not valid
 
 Examples:
@@ -86,6 +88,8 @@ enum Command {
     // Nobody runs anything in a browser, whose answers there would be to look through.
     #[cfg(not(target_family = "wasm"))]
     Audit(Box<audit::Audit>),
+    #[cfg(not(target_family = "wasm"))]
+    Doctor(Box<doctor::Doctor>),
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
@@ -207,6 +211,8 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Explain(explain) => explain.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Audit(audit) => audit.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
+        Command::Doctor(doctor) => doctor.execute(output).map_err(Box::from),
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),

@@ -31,5 +31,5 @@ mod watch;
 mod work;
 
 pub use image_admission_registry_reader::{ApiToken, TokenError};
-pub use on_demand::{News, ScanOptions, ScanTiming, scan};
+pub use on_demand::{News, ScanOptions, ScanTiming, Tried, scan, try_image};
 pub use run::{Options, RunError, run};

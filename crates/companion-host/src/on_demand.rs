@@ -11,7 +11,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::core::DynamicObject;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -152,6 +152,34 @@ pub fn scan(options: &ScanOptions, tell: &mut dyn FnMut(&str, News)) -> Result<(
             cluster.delete(one, tell).await;
         }
         Ok(())
+    })
+}
+
+/// What the API server says to a Pod that is created as a dry run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// It would be created.
+    Admitted,
+    /// A webhook denies it, in these words.
+    Denied(String),
+    /// Nobody knows, and why.
+    Failed(String),
+}
+
+/// Tries a Pod with an image as a dry run, in a namespace.
+///
+/// # Errors
+/// There is no cluster that can be asked.
+pub fn try_image(image: &str, namespace: &str, kubeconfig: Option<&Path>) -> Result<Tried, RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RunError::System)?;
+    runtime.block_on(async {
+        let client = client(kubeconfig).await.map_err(RunError::Cluster)?;
+        let cluster = Cluster { client, namespace: namespace.to_owned(), timing: ScanTiming::default() };
+        Ok(match cluster.try_pod(image).await {
+            Ok(()) => Tried::Admitted,
+            Err(Refusal::Denied(words)) => Tried::Denied(words),
+            Err(Refusal::Failed(why)) => Tried::Failed(why),
+        })
     })
 }
 

@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
-pub use sbomscanner::companions_registry;
+pub use sbomscanner::{companions_registry, computed_report_name};
 pub use trivy_operator::Owner;
 
 /// The longest reason of an exemption that is shown.

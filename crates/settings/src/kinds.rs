@@ -291,7 +291,8 @@ fn misnamed(rule: &ResourceRule, written: &str) -> Option<(&'static str, String)
 }
 
 /// The resource of a kind, as Kubernetes forms it: `ingresses` for `Ingress`, `networkpolicies` for `NetworkPolicy`.
-pub(super) fn plural(kind: &str) -> String {
+#[must_use]
+pub fn plural(kind: &str) -> String {
     let singular = kind.to_ascii_lowercase();
     let before_y = singular.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
     match before_y {

@@ -57,7 +57,7 @@ pub use image_admission_scan_report::license::{LicenseList, LicensePattern};
 pub use image_admission_scan_report::purl::PurlPattern;
 pub use image_admission_scan_report::severity::Severity;
 pub use image_admission_scan_report::version::VersionRange;
-pub use kinds::KindPattern;
+pub use kinds::{KindPattern, plural};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity, lint_namespaced_rules};
 pub use list_in_cluster::ListInCluster;
 pub use message::{Message, MessageStyle, RULE};

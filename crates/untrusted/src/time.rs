@@ -28,6 +28,12 @@ impl Timestamp {
         Some(Self(time.timestamp()))
     }
 
+    /// Reads a time as the header `Date` of HTTP has it, `Sun, 29 Nov 2026 12:10:13 GMT`.
+    #[must_use]
+    pub fn of_http(text: &str) -> Option<Self> {
+        DateTime::parse_from_rfc2822(text).ok().map(|time| Self(time.timestamp()))
+    }
+
     /// The last second of a day in UTC, `2027-01-31`.
     #[must_use]
     pub fn end_of_day(text: &str) -> Option<Self> {
@@ -122,6 +128,14 @@ impl fmt::Display for WrittenDuration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_as_servers_write_them() {
+        assert_eq!(Timestamp::of_http("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Timestamp(784_111_777)));
+        for text in ["", "1994-11-06T08:49:37Z", "Sunday, 06-Nov-94 08:49:37 GMT"] {
+            assert_eq!(Timestamp::of_http(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn times_as_scanners_write_them() {

@@ -20,6 +20,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use image_admission_engine::{ReadKind, check_settings, lint};
 use image_admission_settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity, Settings};
+use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -344,13 +345,9 @@ impl Lint {
             let json = found.json.as_deref().map_or("null", |json| json.get());
             let settings: Value = serde_json::from_str(json).unwrap_or_default();
             let said = check_settings(&settings).map(|settings| {
-                let mut remarks = lint(&settings, now(), namespaces);
-                remarks.extend(manifest::remarks(&found, &settings, &servers));
-                remarks.extend(worst_case::remark(&found, &settings));
+                let mut remarks = remarks(&found, &settings, &servers, namespaces, now());
                 remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
-                let sees_kube_system = manifest::sees_kube_system(&found);
-                remarks.retain(|remark| sees_kube_system || remark.rule != LintRule::KubeSystem);
                 remarks
             });
             Looked { found, said, duplicates: Vec::new() }
@@ -413,6 +410,22 @@ impl Lint {
         }
         output.flush()
     }
+}
+
+/// What is to be remarked of valid settings, and of the manifest that they stand in; `servers` are the PolicyServers beside it.
+pub(super) fn remarks(
+    found: &Found,
+    settings: &Settings,
+    servers: &[Value],
+    namespaces: Option<&BTreeSet<String>>,
+    now: Timestamp,
+) -> Vec<Remark> {
+    let mut remarks = lint(settings, now, namespaces);
+    remarks.extend(manifest::remarks(found, settings, servers));
+    remarks.extend(worst_case::remark(found, settings));
+    let sees_kube_system = manifest::sees_kube_system(found);
+    remarks.retain(|remark| sees_kube_system || remark.rule != LintRule::KubeSystem);
+    remarks
 }
 
 impl File {

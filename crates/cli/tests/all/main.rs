@@ -26,6 +26,7 @@ mod contained;
 mod costs;
 mod deploy;
 mod digests;
+mod doctor;
 mod examples;
 mod exempt;
 mod explain;

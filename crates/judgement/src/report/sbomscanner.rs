@@ -36,6 +36,7 @@ use progress::ScanJobs;
 use registries::Registries;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -516,6 +517,17 @@ fn report_name(registry: &str, host: &str, image: &ImageReference, tag: &str, di
     hash(&format!("{registry}/{host}/{}:{tag}@{digest}", image.repository()))
 }
 
+/// The name under which a report is looked up, computed from its own `imageMetadata`. None where that doesn't name the Registry, the
+/// image or its digest.
+#[must_use]
+pub fn computed_report_name(image_metadata: &Value) -> Option<String> {
+    let text = |key: &str| image_metadata.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let (registry, host, tag, digest) = (text("registry")?, text("registryURI")?, text("tag")?, text("digest")?);
+    // The scanner writes images that are pinned with their digest in the place of a tag.
+    let image = ImageReference::parse(&format!("{host}/{}", text("repository")?)).ok()?;
+    Some(report_name(registry, scanners_host(&image), &image, tag, digest))
+}
+
 /// The scanner's hash of a name: SHA-256, in hexadecimal digits.
 fn hash(name: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(name))
@@ -816,5 +828,21 @@ mod tests {
     fn names_are_computed_as_the_scanner_does() {
         assert_eq!(format!("workloadscan-{}", hash("quay.io")).get(..21), Some("workloadscan-271dacc9"));
         assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn the_name_of_a_report_is_computed_from_what_it_says() {
+        let digest = format!("sha256:{}", "1".repeat(64));
+        let of = |registry_uri: &str, repository: &str, tag: &str| {
+            computed_report_name(&serde_json::json!({"registry": "team", "registryURI": registry_uri,
+                "repository": repository, "tag": tag, "digest": digest, "platform": "linux/amd64"}))
+        };
+        let name = hash(&format!("team/ghcr.io/app/web:1.0@{digest}"));
+        assert_eq!(of("ghcr.io", "app/web", "1.0"), Some(name));
+        let of_docker = hash(&format!("team/index.docker.io/library/nginx:{digest}@{digest}"));
+        assert_eq!(of("index.docker.io", "library/nginx", &digest), Some(of_docker));
+        assert_eq!(of("", "app/web", "1.0"), None);
+        assert_eq!(of("ghcr.io", "App", "1.0"), None);
+        assert_eq!(computed_report_name(&Value::Null), None);
     }
 }

@@ -1,9 +1,14 @@
 //! Answers from a real registry and a real cluster, asked anew each time: this host has none of the server's caches.
 
+use std::collections::BTreeSet;
+
+use image_admission_untrusted::time::Timestamp;
 use kube::config::Kubeconfig;
+use kube::core::DynamicObject;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime::{Builder, Runtime};
 
+use super::field_mask::FieldMask;
 use super::{AnswerSource, Request, not_answered, to_json};
 
 mod cluster;
@@ -67,11 +72,36 @@ impl Live {
         namespace: Option<&str>,
         read: &mut dyn FnMut(usize),
     ) -> Result<Vec<Box<RawValue>>, String> {
-        let cluster = self.cluster.as_ref().ok_or_else(|| {
+        let objects = self.cluster()?.everything(api_version, kind, namespace, None, read);
+        self.runtime.block_on(objects)?.iter().map(json).collect()
+    }
+
+    /// The same with nothing of each object but `fields` and what identifies it: reports are long, and there are many.
+    ///
+    /// Fails as [`Live::everything`] does.
+    pub fn fields_of_everything(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        fields: &BTreeSet<String>,
+    ) -> Result<Vec<Box<RawValue>>, String> {
+        let (mask, mut read) = (FieldMask::new(fields), |_| {});
+        let objects = self.cluster()?.everything(api_version, kind, namespace, Some(&mask), &mut read);
+        self.runtime.block_on(objects)?.iter().map(json).collect()
+    }
+
+    /// The time that the API server has; none if it doesn't say.
+    ///
+    /// Fails when there is no cluster, and when nobody answers.
+    pub fn clock(&self) -> Result<Option<Timestamp>, String> {
+        self.runtime.block_on(self.cluster()?.clock())
+    }
+
+    fn cluster(&self) -> Result<&Cluster, String> {
+        self.cluster.as_ref().ok_or_else(|| {
             "no cluster is configured; say with `--kubeconfig`, or in KUBECONFIG, how to reach it".to_owned()
-        })?;
-        let objects = self.runtime.block_on(cluster.everything(api_version, kind, namespace, read))?;
-        objects.iter().map(|object| to_raw_value(object).map_err(|error| error.to_string())).collect()
+        })
     }
 
     async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {
@@ -97,6 +127,10 @@ impl Live {
             Request::DNSLookupHost { .. } | Request::CryptoIsCertificateTrusted { .. } => Err(not_answered(request)),
         }
     }
+}
+
+fn json(object: &DynamicObject) -> Result<Box<RawValue>, String> {
+    to_raw_value(object).map_err(|error| error.to_string())
 }
 
 impl AnswerSource for Live {

@@ -1,6 +1,9 @@
 //! What stands in the place of live answers where the command line was built without the feature `live`: nobody to ask, and
 //! the words for it.
 
+use std::collections::BTreeSet;
+
+use image_admission_untrusted::time::Timestamp;
 use serde_json::value::RawValue;
 
 use super::{AnswerSource, Request};
@@ -32,6 +35,22 @@ impl Live {
         _: Option<&str>,
         _: &mut dyn FnMut(usize),
     ) -> Result<Vec<Box<RawValue>>, String> {
+        match *self {}
+    }
+
+    /// As [`Live::everything`].
+    pub fn fields_of_everything(
+        &self,
+        _: &str,
+        _: &str,
+        _: Option<&str>,
+        _: &BTreeSet<String>,
+    ) -> Result<Vec<Box<RawValue>>, String> {
+        match *self {}
+    }
+
+    /// As [`Live::everything`].
+    pub fn clock(&self) -> Result<Option<Timestamp>, String> {
         match *self {}
     }
 }

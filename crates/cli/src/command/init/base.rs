@@ -81,7 +81,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
 ];
 
 /// The text of one of them; nothing where there is none.
-pub(super) fn text(path: &str) -> &'static str {
+pub(in crate::command) fn text(path: &str) -> &'static str {
     FILES.iter().find(|(own, _)| *own == path).map_or("", |(_, text)| text)
 }
 

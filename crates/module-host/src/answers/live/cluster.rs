@@ -2,12 +2,17 @@
 
 use std::error::Error;
 
+use http::Request;
+use http::header::DATE;
+use image_admission_untrusted::time::Timestamp;
 use kube::api::{Api, ListParams, PostParams};
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, DynamicObject, TypeMeta};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
+use super::super::field_mask::FieldMask;
 use super::super::request::{GetResource, ListAll, ListByNamespace};
 use super::super::{kubernetes, to_json};
 
@@ -90,13 +95,22 @@ impl Cluster {
         to_json(answer.data.get("status").ok_or("SubjectAccessReview did not return a response")?)
     }
 
-    /// Everything of a kind, in one namespace or in all of them, a page at a time: `read` hears of each how many objects it
-    /// has.
+    /// The clock of the API server, as any answer of it has it; none if it doesn't say.
+    pub(super) async fn clock(&self) -> Result<Option<Timestamp>, String> {
+        let request = Request::get("/version").body(Body::empty()).map_err(|e| e.to_string())?;
+        let answer = self.client.send(request).await.map_err(|e| e.to_string())?;
+        let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
+        Ok(date.and_then(Timestamp::of_http))
+    }
+
+    /// Everything of a kind, in one namespace or in all of them, a page at a time, with the fields of the mask if there is one: `read`
+    /// hears of each page how many objects it has.
     pub(super) async fn everything(
         &self,
         api_version: &str,
         kind: &str,
         namespace: Option<&str>,
+        mask: Option<&FieldMask>,
         read: &mut dyn FnMut(usize),
     ) -> Result<Vec<DynamicObject>, String> {
         let known = self.resource(api_version, kind).await?;
@@ -126,6 +140,9 @@ impl Cluster {
             objects.extend(list.items.into_iter().map(|mut object| {
                 object.types = Some(types.clone());
                 object.metadata.managed_fields = None;
+                if let Some(mask) = mask {
+                    mask.prune(&mut object.data);
+                }
                 object
             }));
             match more {
