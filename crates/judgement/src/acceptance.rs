@@ -633,7 +633,8 @@ impl<'a> Judge<'a> {
             let found = entries
                 .iter()
                 .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
-                .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
+                .filter(|entry| entry.is_one_of(std::slice::from_ref(id)))
+                .min_by_key(|entry| place(entry));
             ids.extend(found.is_some().then(|| id.clone()));
             denied.extend(found.map(|entry| match entry.id.as_ref().map(JsonString::as_str) {
                 Some(own) if own.eq_ignore_ascii_case(id) => name(own, entry, &Exempt::No, None),
@@ -800,7 +801,8 @@ fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) ->
         findings.iter().filter_map(|w| Some((w.finding.id.as_ref()?.as_str(), w.finding, *w))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
         let score = |finding: &Finding<'_>| finding.score.unwrap_or(0.0);
-        a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a))).then(a_id.cmp(b_id))
+        let by_score = a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a)));
+        by_score.then(a_id.cmp(b_id)).then_with(|| place(a).cmp(&place(b)))
     });
     let mut seen = BTreeSet::new();
     let mut ids: Vec<String> =
@@ -817,6 +819,11 @@ fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) ->
     let ended = hidden.filter(|(_, _, w)| matches!(w.exempt, Exempt::Ended(_) | Exempt::Fixed(_))).count();
     let more = worst.len() - shown.len();
     (ids, NamedFindings { shown, more, ended: u64::try_from(ended).unwrap_or(u64::MAX) })
+}
+
+/// What tells the findings of one vulnerability apart. Their order in a report is the scanner's, and may be another in the next one.
+fn place<'f>(finding: &'f Finding<'_>) -> [Option<&'f str>; 4] {
+    [&finding.id, &finding.package, &finding.purl, &finding.fixed_in].map(|text| text.as_ref().map(JsonString::as_str))
 }
 
 fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>, vex: Option<&UnusedVex>) -> NamedFinding {

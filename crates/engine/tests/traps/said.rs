@@ -98,3 +98,22 @@ fn waiting_does_not_help_where_the_scan_job_skipped_the_image() {
         )
     );
 }
+
+/// A scanner may list the findings of one vulnerability in another order the next time.
+#[test]
+fn the_order_of_a_reports_findings_makes_no_difference() {
+    let first = finding("CVE-1", "CRITICAL");
+    let second = with(first.clone(), &[("/packageName", json!("libssl")), ("/fixedVersions", json!([]))]);
+    let third = with(first.clone(), &[("/purl", json!("pkg:apk/alpine/openssl@3.0?arch=arm64"))]);
+    let of = |entries: &[&Value]| {
+        let entries: Vec<Value> = entries.iter().map(|entry| (*entry).clone()).collect();
+        World::default().image(IMAGE, 'a').object(report('a', &entries))
+    };
+    for settings in
+        [json!({}), json!({"acceptance": {"count": "entries"}}), json!({"acceptance": {"denyAlways": ["CVE-1"]}})]
+    {
+        let told = said(&of(&[&first, &second, &third]), &settings);
+        assert_eq!(said(&of(&[&third, &second, &first]), &settings), told);
+        assert_eq!(said(&of(&[&second, &first, &third]), &settings), told);
+    }
+}
