@@ -154,7 +154,7 @@ site-tests: site ## what the site and the playground do in Chromium, which $CHRO
 	npm --prefix site test
 
 test-long: policy.wasm ## the property tests, with many more cases
-	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine
+	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 LAWS_CASES=20000 $(CARGO) test --locked --release --package image-admission-engine
 
 test-libraries: ## policies of public libraries and their own tests, from checkouts below REGO_LIBRARIES; GATOR and OPA may name judges
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
