@@ -86,7 +86,10 @@ pub async fn carry_out(
         }
         EvidenceAction::LeaveOut(digest) => {
             let why = "the objects have as many bytes as `evidence.mebibytes` allows";
-            write_line(&line(LogLevel::Warning, &format!("cannot write the ImageEvidence `{}`: {why}", name_of(&digest))));
+            write_line(&line(
+                LogLevel::Warning,
+                &format!("cannot write the ImageEvidence `{}`: {why}", name_of(&digest)),
+            ));
             EvidenceObservation::Written { digest, is_done: false }
         }
         EvidenceAction::Delete { digest, uid } => {

@@ -1,10 +1,10 @@
 //! Objects as watches read them: without what nobody here looks at. Whoever may create a Pod, or push an image that is scanned, chooses
 //! how large that is, and in memory JSON may take many times as much as its text.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::api::ApiResource;
 use kube::core::{DynamicObject, DynamicResourceScope};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
@@ -43,7 +43,9 @@ pub(crate) struct Sparse<P>(pub(crate) DynamicObject, PhantomData<P>);
 impl Parts for Outline {
     fn of(key: &str) -> Part {
         match key {
-            "apiVersion" | "kind" | "spec" | "status" | "template" | "jobTemplate" | "replicas" | "suspend" => Part::Entries,
+            "apiVersion" | "kind" | "spec" | "status" | "template" | "jobTemplate" | "replicas" | "suspend" => {
+                Part::Entries
+            }
             "initContainers" | "containers" | "ephemeralContainers" | "name" | "image" => Part::Entries,
             "volumes" | "reference" => Part::Entries,
             "phase" | "active" | "currentNumberScheduled" | "desiredNumberScheduled" => Part::Entries,
@@ -229,7 +231,10 @@ mod tests {
             };
             for (extra, status) in [
                 (json!({"replicas": 2, "suspend": false}), json!({"replicas": 1, "phase": "Running", "active": 1})),
-                (json!({"replicas": 0, "suspend": true}), json!({"phase": "Failed", "conditions": [{"type": "Complete", "status": "True", "message": "m"}]})),
+                (
+                    json!({"replicas": 0, "suspend": true}),
+                    json!({"phase": "Failed", "conditions": [{"type": "Complete", "status": "True", "message": "m"}]}),
+                ),
                 (json!({}), json!({"desiredNumberScheduled": 3, "currentNumberScheduled": 2})),
             ] {
                 let mut object = json!({"apiVersion": "v1", "kind": kind.name(), "metadata": metadata(), "spec": spec, "status": status});
@@ -257,7 +262,8 @@ mod tests {
         object["metadata"]["name"] = format!("scan-{}-3", "a".repeat(32)).into();
         let policy = json!({"registries": ["ghcr.io"], "reports": {"sources": [{"sbomscanner": {}}]}});
         let policy = image_admission_settings::Settings::read(&policy).unwrap();
-        let (scanner, _) = Scanner::of(&policy, &image_admission_companion::CompanionSettings::default(), None).unwrap();
+        let (scanner, _) =
+            Scanner::of(&policy, &image_admission_companion::CompanionSettings::default(), None).unwrap();
         object["metadata"]["name"] = format!("image-admission-{}-3", "a".repeat(32)).into();
         let request = scanner.read_request(&object);
         assert!(request.as_ref().is_some_and(|request| request.end.is_some()));

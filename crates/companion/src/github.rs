@@ -159,7 +159,8 @@ mod tests {
         });
         let github = GithubAttestations { repositories: repositories.collect(), ..GithubAttestations::default() };
         let digest = "1".repeat(64);
-        let images = images.iter().map(|image| (format!("{image}@sha256:{digest}"), BTreeSet::from(["shop".to_owned()])));
+        let images =
+            images.iter().map(|image| (format!("{image}@sha256:{digest}"), BTreeSet::from(["shop".to_owned()])));
         github.repositories_of(&images.collect()).into_keys().map(|repository| repository.name).collect()
     }
 

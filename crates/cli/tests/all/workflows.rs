@@ -114,7 +114,8 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
     for_each_job(|name, job| {
         assert!(rights(job).contains_key("contents"), "{name}: say what it may");
         for (right, _) in rights(job).into_iter().filter(|(_, granted)| *granted != "read") {
-            let right = ["attestations", "id-token", "packages", "contents"].into_iter().find(|known| *known == right).unwrap();
+            let right =
+                ["attestations", "id-token", "packages", "contents"].into_iter().find(|known| *known == right).unwrap();
             who_can_write.entry(right).or_default().push(name.to_owned());
         }
         for checkout in steps(job)
@@ -380,7 +381,10 @@ fn what_is_signed_is_verified_and_released() {
         .map(str::to_owned)
         .collect::<Vec<_>>();
     let programs = signed.split(' ').filter(|file| !file.ends_with(".json")).map(str::to_owned);
-    assert_eq!(attested.iter().filter(|file| *file != "annotated-policy.wasm").cloned().collect::<Vec<_>>(), programs.collect::<Vec<_>>());
+    assert_eq!(
+        attested.iter().filter(|file| *file != "annotated-policy.wasm").cloned().collect::<Vec<_>>(),
+        programs.collect::<Vec<_>>()
+    );
     let verified = list.captures_iter(&script("publish", "Verify it as users do")).last().unwrap()[1].to_owned();
     assert_eq!(verified, attested.join(" "));
     for file in signed.split(' ') {

@@ -3,9 +3,7 @@
 use image_admission_companion::evidence::{
     Evidence, EvidenceAction, EvidenceObservation, FetchFailure, KnownObject, NewPiece, Place,
 };
-use image_admission_companion::{
-    AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations, UsedImages,
-};
+use image_admission_companion::{AttestedImages, CompanionSettings, CopiedEvidence, GithubAttestations, UsedImages};
 use image_admission_settings::Evidence as PolicyEvidence;
 use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use proptest::prelude::*;
@@ -419,7 +417,8 @@ fn all_objects_together_are_bounded_and_no_namespace_takes_all_the_room() {
     let mut world = World::new(None);
     world.restart_with(Evidence::new(&settings, &policy(None)).unwrap());
     let size = |world: &World| -> usize {
-        let all = world.objects.values().map(|object| object["spec"]["evidence"][0]["data"].as_str().unwrap().len() / 4 * 3);
+        let all =
+            world.objects.values().map(|object| object["spec"]["evidence"][0]["data"].as_str().unwrap().len() / 4 * 3);
         all.sum()
     };
     for namespace in ["evil-1", "evil-2"] {

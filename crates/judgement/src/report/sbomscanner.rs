@@ -401,7 +401,9 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
                 }
             }
             // What is forgiven under this tag may be known to be bad under another.
-            if !self.rejects_failed && statements.iter().any(|statement| matches!(statement.known, Knowledge::Failed(_))) {
+            if !self.rejects_failed
+                && statements.iter().any(|statement| matches!(statement.known, Knowledge::Failed(_)))
+            {
                 for namespace in namespaces {
                     self.listed(namespace, wanted, judge, &mut statements);
                 }

@@ -172,7 +172,9 @@ fn missing_kinds(found: &FoundPolicy, policy: &Value, settings: &Settings) -> Ve
                 "an image that was never scanned takes a list of all reports: `{setting}` reads {names}, which isn't granted; add it"
             )
         } else {
-            format!("look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing")
+            format!(
+                "look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing"
+            )
         };
         let entries =
             kinds.into_iter().map(|read| vec![("apiVersion", json!(read.api_version)), ("kind", json!(read.kind))]);
