@@ -6,7 +6,7 @@ use image_admission_settings::{Lint as Remark, LintRule, LintSeverity, Settings}
 use serde_json::Value;
 use std::time::Duration;
 
-/// What a call takes that no cache answers, in milliseconds: what one more call for each image took (docs/benchmarks.md, cold and warm).
+/// What a call takes that no cache answers, in milliseconds: 10 to a registry on the same machine (docs/benchmarks.md), and others are farther.
 const COLD_CALL: u64 = 25;
 
 /// How long the API server waits, in seconds, unless the policy's `timeoutSeconds` says otherwise.
