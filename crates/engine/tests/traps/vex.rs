@@ -980,7 +980,7 @@ fn a_package_that_counts_is_known_by_every_spelling() {
             let affected = with(at(after, "affected"), &[("/products", part)]);
             World::default()
                 .image(IMAGE, 'a')
-                .object(report('a', &[found.clone()]))
+                .object(report('a', std::slice::from_ref(&found)))
                 .artifact(&tag('a'), 'd', None, openvex(&[at(before, "not_affected"), affected]))
                 .signed(&artifact('d'), KEY)
         };
