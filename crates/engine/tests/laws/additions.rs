@@ -4,6 +4,9 @@ use crate::world::{Container, Form, IMAGES, LISTS, World};
 use crate::{Broken, admits_no_more, law};
 use serde_json::json;
 
+/// What is changed in a world, and its name.
+type Change<'a> = (&'a str, Box<dyn Fn(&mut World) + 'a>);
+
 /// A container of that image in that list.
 fn container(list: &'static str, image: usize) -> Container {
     Container { list, image, name: 0, form: Form::Tag, is_old: false, text: None }
@@ -33,7 +36,7 @@ fn what_no_rule_reads_admits_nothing() {
         let owner = |kind: &str, name: &str, is_controller: bool| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "u", "controller": is_controller}]);
         let image = world.workload.containers[0].image;
         let scanned = IMAGES[image].name().replace(['/', ':', '.'], "-");
-        let changes: [(&str, Box<dyn Fn(&mut World)>); 6] = [
+        let changes: [Change<'_>; 6] = [
             (
                 "an annotation",
                 Box::new(|w: &mut World| drop(w.workload.annotations.insert("team".into(), json!("blue")))),

@@ -141,7 +141,7 @@ impl Beside<'_> {
             let platforms = self.content.platforms(self.image).into_iter();
             all.extend(platforms.map(|(_, own)| (Role::Image, What::Manifest(at(&own), manifest()))));
         }
-        all.extend(self.content.signers.iter().map(|by| (Role::Signature, What::Signature(at(&digest), *by))));
+        all.extend(self.content.signers.iter().map(|by| (Role::Signature, What::Signature(at(&digest), by))));
         if self.content.is_down {
             all.push((Role::Other, What::Down(repository.clone())));
         }

@@ -95,7 +95,7 @@ impl Container {
         let image = &IMAGES[self.image];
         let (name, digest) = (image.names[self.name % image.names.len()], world.contents[self.image].digest(image));
         match self.form {
-            Form::Tag if image.tag == "latest" && self.name % 2 == 0 => name.to_owned(),
+            Form::Tag if image.tag == "latest" && self.name.is_multiple_of(2) => name.to_owned(),
             Form::Tag => format!("{name}:{}", image.tag),
             Form::Digest => format!("{name}@{digest}"),
             Form::Both => format!("{name}:{}@{digest}", image.tag),
