@@ -81,7 +81,7 @@ fn problem(file: &str, test: &str) -> Option<String> {
         text.lines().any(|line| line.trim_start().strip_prefix("- name: ") == Some(test))
     } else {
         let name = regex::escape(test);
-        let definition = format!(r"#\[(?:tokio::)?test\]\n(?:\s*#\[[^\n]*\n)*\s*(?:async )?fn {name}\(");
+        let definition = format!(r"#\[(?:tokio::)?test(?:\([^\n]*\))?\]\n(?:\s*#\[[^\n]*\n)*\s*(?:async )?fn {name}\(");
         Regex::new(&definition).unwrap().is_match(&text)
     };
     (!is_there).then(|| format!("`{file}` has no test `{test}`"))
