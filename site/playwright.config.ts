@@ -11,9 +11,9 @@ export default defineConfig({
   outputDir: "../target/site-tests",
   fullyParallel: true,
   workers: 2,
-  timeout: 60_000,
+  timeout: 120_000,
   // What is slow on a busy machine isn't wrong; how fast it must be is said where it is measured.
-  expect: { timeout: 20_000 },
+  expect: { timeout: 60_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: "list",
   use: {

@@ -88,7 +88,7 @@ test("an explanation's change is applied, admits the Pod, and shows what is writ
 
 for (const name of examples) {
   test(`the example ${name}: each case has the verdict of its suite`, async ({ watched: page }) => {
-    test.setTimeout(180_000);
+    test.setTimeout(300_000);
     const folder = join(root, "examples", name);
     const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => /\.\w+$/.test(path)).sort();
     const files = joined(Object.fromEntries(paths.map((path) => [path, readFileSync(join(folder, path), "utf8")])));
