@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings verify-release has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-peers cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings verify-release sbom has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-evidence test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-peers cluster-harness kubectl fmt lint deny bench clean
 
 # Panics name the files that they come from. Without the folders of who builds, the module has the same bytes everywhere.
 NAMED_EVERYWHERE = --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo","--remap-path-prefix=$(CURDIR)=/image-admission
@@ -72,9 +72,13 @@ $(COMMANDS): ## the command line as it is released for a platform, and its check
 	cp target/$(TRIPLE)/release/image-admission $@
 	$(SHA256SUM) $@ >$@.sha256
 
+# It writes a file beside every crate's manifest.
 sbom: ## what the module and the command line are made of, as CycloneDX: policy-sbom.cdx.json, image-admission-sbom.cdx.json
-	SOURCE_DATE_EPOCH=0 $(CARGO) cyclonedx --quiet --format json --manifest-path crates/policy/Cargo.toml --target wasm32-wasip1 --override-filename sbom
-	mv crates/policy/sbom.json policy-sbom.cdx.json
+	SOURCE_DATE_EPOCH=0 $(CARGO) cyclonedx --quiet --format json --override-filename sbom --target wasm32-wasip1
+	mv sbom.json policy-sbom.cdx.json
+	SOURCE_DATE_EPOCH=0 $(CARGO) cyclonedx --quiet --format json --override-filename sbom
+	mv crates/cli/sbom.json image-admission-sbom.cdx.json
+	rm -f sbom.json crates/*/sbom.json
 
 policy.wasm.sha256: policy.wasm
 	$(SHA256SUM) policy.wasm >$@
