@@ -74,7 +74,7 @@ fn is_unchanged(before: &WorkloadImage, image: &WorkloadImage, workload: Workloa
 }
 
 /// The digest that an image had before an update, if the update names it by a tag of the same repository that stands for that
-/// digest. None: it is another image, or that is unknown now.
+/// digest, or by an index whose one wanted platform has it. None: it is another image, or that is unknown now.
 ///
 /// In a Pod it counts only if the digest is written back: otherwise its node would pull the tag, with whatever digest that has
 /// then. The Pods of a template are judged anew.
@@ -88,15 +88,16 @@ fn kept_pin(
 ) -> Option<KeptPin> {
     let RequestContext { settings, host, .. } = context;
     let (before, reference) = (before.reference.as_ref().ok()?, image.reference.as_ref().ok()?);
-    let pinned = before.digest().filter(|_| reference.digest().is_none() && before.is_of_repository(reference))?;
+    // In an index, the pin may be that of the one wanted platform.
+    let is_one_platform = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    let may_stand_for_it = reference.digest().is_none() || is_one_platform;
+    let pinned = before.digest().filter(|_| may_stand_for_it && before.is_of_repository(reference))?;
     let is_written = pin::is_written(object, workload, &settings.pin) && !settings.pin.excludes(reference);
     if !is_written && !workload.is_template() {
         return None;
     }
     let digest = digests.entry(reference.clone()).or_insert_with(|| find_digest(reference, settings, host));
     let digest = digest.as_ref().ok()?;
-    // In an index, the pin may be that of the one wanted platform.
-    let is_one_platform = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     let purpose = Purpose { is_vouched_for: false, is_pinned: true };
     let is_kept = digest == pinned
         || is_one_platform
