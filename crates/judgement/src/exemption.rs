@@ -6,6 +6,7 @@ use image_admission_image::ImageReference;
 use image_admission_scan_report::finding::Finding;
 use image_admission_settings::Exemption;
 use image_admission_untrusted::time::Timestamp;
+use std::cmp::Reverse;
 
 pub use objects::ExemptionObjects;
 
@@ -39,27 +40,28 @@ pub(crate) fn of_image<'a>(
     exemptions.iter().filter(|exemption| exemption.is_about(namespace)).filter(|e| named(e)).collect()
 }
 
-/// What they say about a finding. One that holds comes before one that ended.
+/// What they say about a finding. One that holds comes before one that doesn't; then the one that ends last counts, since from its end
+/// on the finding does.
 pub(crate) fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
-    let mut said = Exempt::No;
-    for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
-        if is_void(exemption, finding) {
-            if said == Exempt::No {
-                said = Exempt::Void(exemption);
-            }
-        } else if exemption.expires < now {
-            if said == Exempt::No {
-                said = Exempt::Ended(exemption);
-            }
-        } else if exemption.expire_on_fix && finding.fixed_in.is_some() {
-            if said == Exempt::No {
-                said = Exempt::Fixed(exemption);
-            }
-        } else {
-            return Exempt::Yes(exemption);
-        }
+    let about = exemptions.iter().copied().filter(|exemption| speaks_of(exemption, finding));
+    let said = about.map(|exemption| (exemption, says(exemption, finding, now)));
+    let weight = |exemption: &'a Exemption, said: &Exempt<'_>| {
+        (matches!(said, Exempt::Yes(_)), exemption.expires, Reverse(&exemption.reason))
+    };
+    said.max_by_key(|(exemption, said)| weight(exemption, said)).map_or(Exempt::No, |(_, said)| said)
+}
+
+/// What one says about a finding that it speaks of.
+fn says<'a>(exemption: &'a Exemption, finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
+    if is_void(exemption, finding) {
+        Exempt::Void(exemption)
+    } else if exemption.expires < now {
+        Exempt::Ended(exemption)
+    } else if exemption.expire_on_fix && finding.fixed_in.is_some() {
+        Exempt::Fixed(exemption)
+    } else {
+        Exempt::Yes(exemption)
     }
-    said
 }
 
 /// Whether its object holds for nothing, or may not exempt findings as bad as this.

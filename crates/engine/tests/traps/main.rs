@@ -444,6 +444,14 @@ fn an_exemption_that_ends_within_a_week_is_warned_of() {
     let soon = json!(["image 'reg.io/team/app:1.0' needs an exemption that ends 2026-11-26: CVE-1 (TICKET-7)"]);
     assert_eq!(warnings("2026-11-26"), (true, soon));
     assert_eq!(warnings("2026-11-28"), (true, Value::Null));
+    // Of several the one that ends last counts: the image needs no other.
+    let exemption = |expires: &str| json!({"vulnerability": "CVE-1", "reason": "TICKET-7", "expires": expires});
+    for ends in [["2026-11-26", "2026-11-28"], ["2026-11-28", "2026-11-26"]] {
+        let answer = world.decide(IMAGE, &json!({"exemptions": ends.map(exemption)}));
+        assert_eq!((answer.allowed, &answer.response["warnings"]), (true, &Value::Null));
+        let used = &answer.response["audit_annotations"]["container-1.exemptions"];
+        assert_eq!(used, "CVE-1 until 2026-11-28: TICKET-7");
+    }
     // The end of its last day, not the beginning.
     assert!(warnings("2026-11-20").0 && !warnings("2026-11-19").0);
 }

@@ -191,7 +191,8 @@ fn an_ended_exemption_gives_way_to_one_that_holds() {
     let (verdict, used) = exempted(json!([one("2020-01-01"), one("2099-01-01")]));
     assert_eq!((verdict, used), (Ok(Vec::new()), vec!["CVE-1".to_owned()]));
     let (verdict, used) = exempted(json!([one("2020-01-01"), one("2021-01-01")]));
-    let text = "1 critical finding, at most 0 accepted: CVE-1 in curl (fixed in 9; its exemption ended 2020-01-01)";
+    // Since then it counts.
+    let text = "1 critical finding, at most 0 accepted: CVE-1 in curl (fixed in 9; its exemption ended 2021-01-01)";
     assert_eq!((verdict, used.len()), (Ok(vec![text.to_owned()]), 0));
 }
 
