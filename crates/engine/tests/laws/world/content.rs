@@ -19,50 +19,34 @@ pub(crate) struct Image {
     digits: [char; 2],
 }
 
+const fn image(
+    (host, repository, tag): (&'static str, &'static str, &'static str),
+    digits: [char; 2],
+    names: &'static [&'static str],
+) -> Image {
+    Image { host, repository, tag, names, digits }
+}
+
+const NGINX: [&str; 6] = [
+    "nginx",
+    "docker.io/library/nginx",
+    "index.docker.io/nginx",
+    "DOCKER.IO/nginx",
+    "registry-1.docker.io/library/nginx",
+    "docker.io:443/nginx",
+];
+const APP: [&str; 4] = ["team/app", "docker.io/team/app", "index.docker.io/team/app", "Docker.io:443/team/app"];
+
 pub(crate) const IMAGES: [Image; 5] = [
-    Image {
-        host: "docker.io",
-        repository: "library/nginx",
-        tag: "1.0",
-        names: &[
-            "nginx",
-            "docker.io/library/nginx",
-            "index.docker.io/nginx",
-            "library/nginx",
-            "DOCKER.IO/nginx",
-            "registry-1.docker.io/library/nginx",
-            "docker.io:443/nginx",
-        ],
-        digits: ['0', '1'],
-    },
-    Image {
-        host: "docker.io",
-        repository: "team/app",
-        tag: "1",
-        names: &["team/app", "docker.io/team/app", "index.docker.io/team/app", "Docker.io:443/team/app"],
-        digits: ['2', '3'],
-    },
-    Image {
-        host: "ghcr.io",
-        repository: "team/app",
-        tag: "1.0",
-        names: &["ghcr.io/team/app", "GHCR.IO/team/app", "ghcr.io:443/team/app"],
-        digits: ['4', '5'],
-    },
-    Image {
-        host: "reg.io:5000",
-        repository: "team/web",
-        tag: "2",
-        names: &["reg.io:5000/team/web", "Reg.IO:5000/team/web"],
-        digits: ['6', '7'],
-    },
-    Image {
-        host: "ghcr.io",
-        repository: "other/tool",
-        tag: "latest",
-        names: &["ghcr.io/other/tool", "GHCR.io/other/tool", "ghcr.io:443/other/tool"],
-        digits: ['8', '9'],
-    },
+    image(("docker.io", "library/nginx", "1.0"), ['0', '1'], &NGINX),
+    image(("docker.io", "team/app", "1"), ['2', '3'], &APP),
+    image(
+        ("ghcr.io", "team/app", "1.0"),
+        ['4', '5'],
+        &["ghcr.io/team/app", "GHCR.IO/team/app", "ghcr.io:443/team/app"],
+    ),
+    image(("reg.io:5000", "team/web", "2"), ['6', '7'], &["reg.io:5000/team/web", "Reg.IO:5000/team/web"]),
+    image(("ghcr.io", "other/tool", "latest"), ['8', '9'], &["ghcr.io/other/tool", "GHCR.io:443/other/tool"]),
 ];
 
 /// What a scanner has of an image.
