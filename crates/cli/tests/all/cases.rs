@@ -5,6 +5,7 @@
 //! `BLESS=1` writes words that changed into the cases, to be read before they are committed. What the real hosts answered
 //! is never blessed: `tests/real-host/record.py` asks them again.
 
+use crate::generated_worlds::{generated, host_of};
 use crate::support;
 use crate::support::clock::use_read_clock;
 use image_admission_engine::{check_settings, decide};
@@ -347,29 +348,38 @@ fn by_engine(case: &Case, world: &dyn HostAnswers) -> (Vec<u8>, usize) {
 fn cases_are_written_for_the_playground() {
     use_read_clock();
     let world = world();
-    let answer = engine_calls(world.as_ref());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs().try_into().unwrap();
     let mut lines = String::new();
     for case in cases() {
-        let calls = RefCell::new(Vec::new());
-        let host = WireHost(|namespace: &str, operation: &str, payload: &[u8]| {
-            let answered = answer(namespace, operation, payload);
-            let text = |bytes: &[u8]| String::from_utf8(bytes.to_owned()).unwrap();
-            calls.borrow_mut().push(json!({
-                "namespace": namespace, "operation": operation, "payload": text(payload),
-                "answer": answered.as_deref().ok().map(text),
-                "failure": answered.as_ref().err().map(|words| words.trim_start_matches("Host error: ")),
-            }));
-            answered
-        });
-        let payload = case.payload();
-        let answer = image_admission_engine::validate(&payload, &host, Timestamp(now.try_into().unwrap()));
-        let (payload, response) = (String::from_utf8(payload).unwrap(), String::from_utf8(answer.response).unwrap());
-        let calls = calls.into_inner();
-        let line = json!({"name": case.name, "seconds": now, "payload": payload, "calls": calls, "response": response});
-        lines.push_str(&format!("{line}\n"));
+        lines.push_str(&playground_line(&case.name, &case.payload(), world.as_ref(), Timestamp(now)));
+    }
+    let (worlds, now) = generated(100);
+    for (number, world) in worlds.iter().enumerate() {
+        let host = host_of(world);
+        let name = format!("generated world {number}");
+        lines.push_str(&playground_line(&name, world.payload().as_bytes(), host.as_ref(), now));
     }
     std::fs::write(root().join("target/playground-cases.jsonl"), lines).unwrap();
+}
+
+/// A request with its host's answers, and the response.
+fn playground_line(name: &str, payload: &[u8], world: &dyn HostAnswers, now: Timestamp) -> String {
+    let calls = RefCell::new(Vec::new());
+    let answer = engine_calls(world);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_owned()).unwrap();
+    let host = WireHost(|namespace: &str, operation: &str, payload: &[u8]| {
+        let answered = answer(namespace, operation, payload);
+        calls.borrow_mut().push(json!({
+            "namespace": namespace, "operation": operation, "payload": text(payload),
+            "answer": answered.as_deref().ok().map(text),
+            "failure": answered.as_ref().err().map(|words| words.trim_start_matches("Host error: ")),
+        }));
+        answered
+    });
+    let response = text(&image_admission_engine::validate(payload, &host, now).response);
+    let line =
+        json!({"name": name, "seconds": now.0, "payload": text(payload), "calls": calls.take(), "response": response});
+    format!("{line}\n")
 }
 
 #[test]

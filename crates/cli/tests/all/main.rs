@@ -32,6 +32,7 @@ mod exempt;
 mod explain;
 mod field_mask;
 mod gate;
+mod generated_worlds;
 mod guides;
 mod help;
 mod host_options;
