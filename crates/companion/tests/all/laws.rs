@@ -65,6 +65,16 @@ fn play(kind: Kind, settings: &CompanionSettings, all: &[Happens]) -> World {
     world
 }
 
+/// A request of trivy-operator's stays for a while after its report is there. A report that goes meanwhile begins no scan.
+#[test]
+fn a_report_that_goes_is_no_scan_under_way() {
+    let scans = Scans { at_once: 1, per_minute: 2, ..Scans::default() };
+    let settings = CompanionSettings { scans, ..CompanionSettings::default() };
+    let all =
+        [Happens::Run(0, 0, 5), Happens::Run(0, 1, 0), Happens::Pass(7), Happens::ReportGoes(5), Happens::Pass(1)];
+    play(Kind::TrivyOperator, &settings, &all);
+}
+
 proptest! {
     #[test]
     fn budgets_hold_and_what_can_be_scanned_is(

@@ -62,6 +62,8 @@ pub(crate) struct World {
     pub(crate) shared: BTreeMap<String, Shared>,
     /// By scan, when the report was made.
     pub(crate) reports: BTreeMap<ScanId, Timestamp>,
+    /// The requests whose scans have made their reports, whatever became of these.
+    scanned: BTreeSet<String>,
     /// Whether reports beside images count only after they were copied into the cluster.
     copies: bool,
     /// By the digest of the image, the scans whose reports aren't copied yet.
@@ -134,6 +136,7 @@ impl World {
             requests: BTreeMap::new(),
             shared: BTreeMap::new(),
             reports: BTreeMap::new(),
+            scanned: BTreeSet::new(),
             copies: kind == Kind::JobWithEvidence,
             beside: BTreeMap::new(),
             fetched: BTreeSet::new(),
@@ -224,7 +227,7 @@ impl World {
 
     /// Requests that are under way.
     pub(crate) fn under_way(&self) -> usize {
-        self.requests.values().filter(|of| of.end.is_none() && !self.reports.contains_key(&of.id)).count()
+        self.requests.values().filter(|of| of.end.is_none() && !self.scanned.contains(&of.uid)).count()
     }
 
     /// What the scanner does in a second.
@@ -245,6 +248,7 @@ impl World {
                 }
                 Mood::Scans(seconds) if age == seconds => {
                     self.reports.insert(request.id.clone(), self.now);
+                    self.scanned.insert(request.uid.clone());
                     self.heard.push(Observation::Report(request.id.clone(), request.attempt));
                     End::Complete
                 }
