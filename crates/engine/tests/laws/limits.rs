@@ -97,6 +97,10 @@ fn enforced(value: &Value) -> Option<Value> {
 
 /// The world with a setting that is stricter; none where it can't be, or where others stand against it.
 fn stricter(world: &World, (path, change): &Stricter) -> Option<World> {
+    // A controller is admitted while its report is pending, and its SBOM isn't read then unless that is forgiven.
+    if *path == "scanPolicies.reportPending" && world.workload.kind != "Pod" {
+        return None;
+    }
     let mut settings = world.settings();
     let (above, key) = path.rsplit_once('.').unwrap_or(("", path));
     let above = if above.is_empty() { String::new() } else { format!("/{}", above.replace('.', "/")) };
@@ -115,9 +119,11 @@ fn stricter(world: &World, (path, change): &Stricter) -> Option<World> {
 #[test]
 fn a_stricter_limit_admits_nothing() {
     law("limits", |world, asked| {
-        let before = asked.decide(world);
+        // What isn't looked up any more saves calls to the host.
+        let world = world.with(|world| world.switch_off("maxHostCalls"));
+        let before = asked.decide(&world);
         for limit in LIMITS.iter().filter(|_| !before.is_admitted()) {
-            if let Some(other) = stricter(world, limit) {
+            if let Some(other) = stricter(&world, limit) {
                 admits_no_more(&before, || other, &format!("a stricter `{}`", limit.0), asked)?;
             }
         }
