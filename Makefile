@@ -250,7 +250,7 @@ cluster-tests: ## what users do, and what breaks, in a real cluster on loopback:
 
 CLUSTER_SOAK ?= 2h
 cluster-soak: ## a cluster in which everything changes, for as long as CLUSTER_SOAK says
-	cd e2e-tests/cluster && CLUSTER_SOAK=$(CLUSTER_SOAK) go test -count=1 -timeout 24h -v -run TestSoak .
+	cd e2e-tests/cluster && KUBERNETES_VERSION=$(KUBERNETES_VERSION) CLUSTER_SOAK=$(CLUSTER_SOAK) go test -count=1 -timeout 24h -v -run TestSoak .
 
 fmt: ## format the code
 	$(CARGO) fmt --all

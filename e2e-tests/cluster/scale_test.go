@@ -3,7 +3,6 @@ package cluster_test
 import (
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -138,95 +137,4 @@ func TestScale(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A soak: for as long as CLUSTER_SOAK says, everything changes while users create Pods. Memory, watches and outcomes are told once
-// in a while.
-func TestSoak(t *testing.T) {
-	text := os.Getenv("CLUSTER_SOAK")
-	if text == "" {
-		t.Skip("set CLUSTER_SOAK to a time, like 2h: `make cluster-soak`")
-	}
-	length, err := time.ParseDuration(text)
-	must(t, err)
-	soaked := harness.Deployment{Replicas: 2, Workers: 2}
-	deploy(t, soaked)
-	made := makeWorld(t, 400, 2000)
-	t.Cleanup(func() { must(t, cluster.DeleteReports()) })
-	space := namespace(t)
-	running := startLoad(t, space, 8, 250*time.Millisecond, made.good, made.wrong)
-	started, next := time.Now(), time.Now()
-	for round := 1; time.Since(started) < length; round++ {
-		before, err := cluster.Snapshot()
-		must(t, err)
-		change := soak(t, made, soaked, round)
-		next = next.Add(min(time.Minute, length/10))
-		time.Sleep(time.Until(next))
-		after, err := cluster.Snapshot()
-		must(t, err)
-		watches, err := cluster.Watches(t.Context(), "vulnerabilityreports")
-		must(t, err)
-		t.Logf("%v: %s; %v; %d watches; memory in MB %v", time.Since(started).Round(time.Second), change, after.Since(before), watches, sorted(cluster.Megabytes()))
-		if watches > 8 {
-			t.Errorf("%d watches are open", watches)
-		}
-	}
-	waitAdmitted(t, running, time.Minute)
-	result := running.stop()
-	t.Log(result)
-}
-
-// soak makes one change of the cluster, and says which.
-func soak(t *testing.T, made world, deployment harness.Deployment, round int) string {
-	switch round % 8 {
-	case 1:
-		inParallel(t, 200, func(number int) error { return cluster.Report(made.good[number], amd64, clean) })
-		return "200 reports were made anew"
-	case 2:
-		cluster.APILink.Cut()
-		return "the watches were cut"
-	case 3:
-		for _, process := range cluster.PolicyServers() {
-			process.Kill()
-			break
-		}
-		return "a policy server was killed"
-	case 4:
-		inParallel(t, 100, func(number int) error {
-			repository := fmt.Sprintf("soak/app-%d-%d", round, number)
-			image, err := cluster.Registry.Push(repository, "1.0", repository, amd64)
-			if err != nil {
-				return err
-			}
-			return cluster.Report(image, amd64, clean)
-		})
-		return "100 new images were scanned"
-	case 5:
-		changed := deployment
-		changed.Settings = map[string]any{"maxImages": 40 + round%10}
-		deploy(t, changed)
-		return "the settings changed"
-	case 6:
-		must(t, cluster.TakeRights("sbomscanner"))
-		time.Sleep(5 * time.Second)
-		must(t, cluster.GiveRights("sbomscanner"))
-		return "rights were away for 5 s"
-	case 7:
-		must(t, cluster.RestartAPI(time.Second))
-		return "the API server restarted"
-	default:
-		cluster.Registry.Fail(harness.Status(500))
-		time.Sleep(5 * time.Second)
-		cluster.Registry.Fail(nil)
-		return "the registry answered 500 for 5 s"
-	}
-}
-
-func sorted(sizes map[string]int) []int {
-	var all []int
-	for _, size := range sizes {
-		all = append(all, size)
-	}
-	slices.Sort(all)
-	return all
 }

@@ -136,6 +136,8 @@ func (c *Cluster) startAPI() (err error) {
 		return err
 	}
 	c.Config.QPS, c.Config.Burst = 1000, 1000
+	// Warnings are looked for in what kubectl shows.
+	c.Config.WarningHandler = rest.NoWarnings{}
 	if c.Client, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	// What Jobs attest is a source without a component, whose objects are those of `evidence`.
 	switch source {
 	case "evidence":
-		component, companions = "sources/none", []string{"companion-evidence"}
+		component, companions = "sources/none", nil
 		deployment.Components = append([]string{"evidence"}, deployment.Components...)
 	case "attestation":
 		component, companions = "evidence", []string{"companion-evidence", "companion-scan-job"}
@@ -114,6 +114,9 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 			return "", err
 		}
 		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/reports", "value": reports})
+	}
+	if slices.Contains(deployment.Components, "evidence") {
+		companions = append(companions, "companion-evidence")
 	}
 	components := []string{"deploy/" + component}
 	for _, name := range deployment.Components {

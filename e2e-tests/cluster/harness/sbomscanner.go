@@ -22,8 +22,8 @@ var (
 	scanJobsConditions = []string{"Scheduled", "InProgress", "Complete", "Failed"}
 )
 
-// A SBOMScanner plays SBOMscanner for the ScanJobs of [ScannerNamespace]: it looks for the tags of the Registry, and makes an Image and
-// its report for each platform. In a cluster an SBOM stands between the two. It reads past the registry's door.
+// A SBOMScanner plays SBOMscanner for the ScanJobs of [ScannerNamespace]: it looks for the tags of the Registry, and makes an Image, its
+// SBOM and its report for each platform. It reads past the registry's door.
 type SBOMScanner struct{ *playedScanner }
 
 // PlaySBOMScanner begins to scan, what was there before too.
@@ -200,7 +200,7 @@ func evaluate(expression, tag string) (bool, error) {
 	return holds, nil
 }
 
-// report makes the Image, unless it is there, and its report.
+// report makes the Image, unless it is there, its SBOM and its report.
 func (s *SBOMScanner) report(scanJob, registry *unstructured.Unstructured, image platformImage, findings Findings) error {
 	made, err := s.cluster.report(registry.GetName(), image.Image, image.platform, findings)
 	if err != nil {
@@ -221,7 +221,10 @@ func (s *SBOMScanner) report(scanJob, registry *unstructured.Unstructured, image
 	labels["sbomscanner.kubewarden.io/scanjob-uid"] = string(scanJob.GetUID())
 	made.SetLabels(labels)
 	made.SetOwnerReferences(owner(listed))
-	return s.cluster.writeReport(made)
+	if err := s.cluster.write(sbomscannerSBOMs, sbom(made)); err != nil {
+		return err
+	}
+	return s.cluster.write(sbomscannerReports, made)
 }
 
 func owner(object *unstructured.Unstructured) []metav1.OwnerReference {

@@ -99,7 +99,10 @@ func (f Findings) bySeverity() []severity {
 	return []severity{{"CRITICAL", 1, f.Critical}, {"HIGH", 2, f.High}, {"MEDIUM", 3, f.Medium}, {"LOW", 4, f.Low}}
 }
 
-var sbomscannerReports = schema.GroupVersionResource{Group: "storage.sbomscanner.kubewarden.io", Version: "v1alpha1", Resource: "vulnerabilityreports"}
+var (
+	sbomscannerReports = schema.GroupVersionResource{Group: "storage.sbomscanner.kubewarden.io", Version: "v1alpha1", Resource: "vulnerabilityreports"}
+	sbomscannerSBOMs   = schema.GroupVersionResource{Group: "storage.sbomscanner.kubewarden.io", Version: "v1alpha1", Resource: "sboms"}
+)
 
 // Report makes sbomscanner's report of a platform of an image, as workload scanning does.
 func (c *Cluster) Report(image Image, platform string, findings Findings) error {
@@ -107,7 +110,31 @@ func (c *Cluster) Report(image Image, platform string, findings Findings) error 
 	if err != nil {
 		return err
 	}
-	return c.writeReport(report)
+	return c.write(sbomscannerReports, report)
+}
+
+// SBOM makes sbomscanner's list of what a platform of an image is made of, from which it makes the report.
+func (c *Cluster) SBOM(image Image, platform string) error {
+	report, err := c.report(c.workloadScan(), image, platform, Findings{})
+	if err != nil {
+		return err
+	}
+	return c.write(sbomscannerSBOMs, sbom(report))
+}
+
+// sbom is what a report was made from.
+func sbom(report *unstructured.Unstructured) *unstructured.Unstructured {
+	of := map[string]any{
+		"SPDXID": "SPDXRef-package0", "name": "package0", "versionInfo": "1", "licenseDeclared": "MIT", "licenseConcluded": "NOASSERTION",
+		"externalRefs": []any{map[string]any{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": "pkg:apk/alpine/package0@1"}},
+	}
+	document := map[string]any{"spdxVersion": "SPDX-2.3", "creationInfo": map[string]any{"created": time.Now().UTC().Format(time.RFC3339)}, "packages": []any{of}}
+	made := &unstructured.Unstructured{Object: map[string]any{"apiVersion": report.GetAPIVersion(), "kind": "SBOM", "imageMetadata": report.Object["imageMetadata"], "spdx": document}}
+	made.SetName(report.GetName())
+	made.SetNamespace(report.GetNamespace())
+	made.SetLabels(report.GetLabels())
+	made.SetOwnerReferences(report.GetOwnerReferences())
+	return made
 }
 
 // workloadScan is the name of the Registry that workload scanning makes for the images of the registry.
@@ -116,22 +143,22 @@ func (c *Cluster) workloadScan() string {
 	return "workloadscan-" + hex.EncodeToString(sum[:])
 }
 
-// writeReport creates a report, or replaces the one that is there.
-func (c *Cluster) writeReport(report *unstructured.Unstructured) error {
+// write creates an object of the scanner's, or replaces the one that is there.
+func (c *Cluster) write(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}
-	resource := client.Resource(sbomscannerReports).Namespace(ScannerNamespace)
-	if _, err = resource.Create(c.ctx, report, metav1.CreateOptions{}); err == nil {
+	resource := client.Resource(kind).Namespace(ScannerNamespace)
+	if _, err = resource.Create(c.ctx, object, metav1.CreateOptions{}); err == nil {
 		return nil
 	}
-	current, getErr := resource.Get(c.ctx, report.GetName(), metav1.GetOptions{})
+	current, getErr := resource.Get(c.ctx, object.GetName(), metav1.GetOptions{})
 	if getErr != nil {
 		return err
 	}
-	report.SetResourceVersion(current.GetResourceVersion())
-	_, err = resource.Update(c.ctx, report, metav1.UpdateOptions{})
+	object.SetResourceVersion(current.GetResourceVersion())
+	_, err = resource.Update(c.ctx, object, metav1.UpdateOptions{})
 	return err
 }
 
