@@ -57,8 +57,9 @@ func TestSoak(t *testing.T) {
 	t.Log(running.stop())
 	slices.Sort(waits)
 	t.Logf("%d new images: half of their Pods came within %v, the last after %v", len(waits), waits[len(waits)/2].Round(time.Second), waits[len(waits)-1].Round(time.Second))
-	if twice := scanner.Scans().Twice(); len(twice) > 0 {
-		t.Errorf("%d images were scanned twice: %v", len(twice), twice[0])
+	// Those whose scan failed.
+	if twice := scanner.Scans().Twice(); len(twice) > (len(waits)+1)/13 {
+		t.Errorf("%d images were scanned twice: %v", len(twice), twice)
 	}
 }
 
@@ -194,9 +195,9 @@ func soak(t *testing.T, made world, deployment harness.Deployment, scanner playe
 		must(t, writeExploited(round))
 		return "another list of what is exploited was written"
 	case 12:
-		scanner.Now(harness.Scanning{Silent: true})
-		time.AfterFunc(15*time.Second, func() { scanner.Now(vulnerable) })
-		return "the scanner was silent for 15 s"
+		scanner.Now(harness.Scanning{Takes: time.Second, Fails: true})
+		time.AfterFunc(20*time.Second, func() { scanner.Now(vulnerable) })
+		return "scans failed for 20 s"
 	default:
 		cluster.Registry.Fail(harness.Status(500))
 		time.Sleep(5 * time.Second)

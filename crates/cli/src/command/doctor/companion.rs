@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use image_admission_manifests::document::documents_in;
-use image_admission_settings::ReportSource;
+use image_admission_settings::{Namespaces, ReportSource};
 use serde_json::{Map, Value};
 
 use super::cluster::{list, text};
@@ -56,19 +56,27 @@ fn needs(world: &World<'_>, maps: &[Value]) -> Vec<Need> {
         needs.retain(|need| !need.is_of_status());
     }
     let policy = world.policies.iter().find(|policy| policy.name() == names.policy && !policy.is_group());
-    for source in
-        policy.and_then(|policy| policy.settings.as_ref().ok()).into_iter().flat_map(|read| &read.reports.sources)
-    {
-        needs.extend(match source {
-            ReportSource::SbomScanner(of) => rights("companion-sbomscanner", &of.namespaces.named, &names),
-            ReportSource::TrivyOperator(of) => rights("companion-trivy-operator", &of.namespaces.named, &names),
-            _ => Vec::new(),
-        });
-    }
+    let sources = policy.and_then(|policy| policy.settings.as_ref().ok()).map(|read| read.reports.sources.as_slice());
+    let has_jobs = settings.get("scanJob").is_some();
+    let scanner =
+        |component: &str, of: &Namespaces| (!of.named.is_empty()).then(|| rights(component, &of.named, &names));
+    // It asks the first that can be asked.
+    needs.extend(
+        sources
+            .into_iter()
+            .flatten()
+            .find_map(|source| match source {
+                ReportSource::SbomScanner(of) => scanner("companion-sbomscanner", &of.namespaces),
+                ReportSource::TrivyOperator(of) => scanner("companion-trivy-operator", &of.namespaces),
+                ReportSource::Registry(_) | ReportSource::Attestation(_) => has_jobs.then(Vec::new),
+                ReportSource::Kubescape(_) | ReportSource::Custom(_) => None,
+            })
+            .unwrap_or_default(),
+    );
     if settings.get("evidence").is_some() {
         needs.extend(rights("companion-evidence", &own, &names));
     }
-    if settings.get("scanJob").is_some() {
+    if has_jobs {
         needs.extend(rights("companion-scan-job", &[text(&settings, "/scanJob/namespace").to_owned()], &names));
     }
     needs
@@ -88,7 +96,7 @@ struct Names {
     cron_job: String,
 }
 
-/// What a component of `deploy/` grants: cluster-wide, or in these namespaces.
+/// What a component of `deploy/` grants: cluster-wide, or in these namespaces, of which the first is where objects are created.
 fn rights(component: &str, namespaces: &[String], names: &Names) -> Vec<Need> {
     let path = format!("{component}/rights.yaml");
     let documents = documents_in(Path::new(&path), base::text(&path)).unwrap_or_default();
@@ -100,10 +108,11 @@ fn rights(component: &str, namespaces: &[String], names: &Names) -> Vec<Need> {
         let binds =
             |object: &&Value| same(object, "/roleRef/kind", "/kind") && same(object, "/roleRef/name", "/metadata/name");
         let is_everywhere = objects.iter().filter(binds).any(|binding| text(binding, "/kind") == "ClusterRoleBinding");
-        let places: Vec<Option<String>> =
-            if is_everywhere { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
         for rule in list(role, "/rules") {
             let texts = |pointer: &str| list(rule, pointer).iter().filter_map(Value::as_str);
+            let count = if texts("/verbs").any(|verb| verb == "create") { 1 } else { namespaces.len() };
+            let places: Vec<Option<String>> =
+                if is_everywhere { vec![None] } else { namespaces.iter().take(count).cloned().map(Some).collect() };
             let group = texts("/apiGroups").next().unwrap_or_default();
             for resource in texts("/resources") {
                 let name = texts("/resourceNames").next().map(|name| match resource {
