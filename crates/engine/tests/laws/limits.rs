@@ -48,7 +48,7 @@ const LIMITS: [Stricter; 36] = [
     ("reports.unprovenIndexes", |_| Some(json!("reject"))),
     ("reports.platforms", |value| (value == &json!(["linux/amd64"])).then(|| json!(["linux/amd64", "linux/arm64"]))),
     ("exemptionsFrom.requireApprovedBy", |_| Some(json!(true))),
-    ("exemptionsFrom.severities", |_| Some(json!(["low"]))),
+    ("exemptionsFrom.severities", |value| Some(value.as_array().map_or(json!(["low"]), |those| json!([those[0]])))),
     ("imageVerification", enforced),
 ];
 

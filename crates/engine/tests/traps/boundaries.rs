@@ -154,6 +154,19 @@ fn kubescapes_explanation_is_of_the_same_image() {
     assert!(message(&same.decide(IMAGE, &settings)).contains("CVE-1 in p"), "what is the same image's explains");
 }
 
+/// By a second policy behind the one that pinned it: an image without a tag is `latest` for Kubescape, and its pin has none.
+#[test]
+fn what_kubescape_knows_as_latest_it_knows_by_its_pin() {
+    let settings = json!({"reports": {"sources": [{"kubescape": {}}]}});
+    for (severity, expected) in [("Low", "allowed fresh"), ("Critical", "denied fresh")] {
+        let mut report = kubescape('a', severity);
+        report["metadata"]["name"] = json!("reg.io-team-app-latest-aaaaaa");
+        let world = World::default().image("reg.io/team/app:latest", 'a').object(report);
+        decides(&world, "reg.io/team/app", &settings, expected);
+        decides(&world, &format!("reg.io/team/app@{}", digest('a')), &settings, expected);
+    }
+}
+
 #[test]
 fn a_custom_explanation_is_of_the_same_image() {
     let settings = json!({"reports": {"sources": [{"custom": {

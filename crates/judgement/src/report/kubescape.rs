@@ -250,15 +250,15 @@ impl<'a> source::Source<'a> for KubescapeReports<'a> {
     }
 }
 
-/// The names that the image's objects can have. Pods that this policy pinned have the digest after the tag.
+/// The names that the image's objects can have. Pods that this policy pinned have the digest after the tag; without one they were
+/// scanned as `latest` before.
 fn names(wanted: &WantedPlatform<'_>, digests: &[&str]) -> Vec<String> {
     let pinned = &wanted.image.digest;
     let mut spellings = Vec::new();
     for name in wanted.names().map(ImageReference::name) {
-        if let Some(tag) = wanted.reference.tag() {
-            spellings.push(format!("{name}:{tag}"));
-            spellings.push(format!("{name}:{tag}@{pinned}"));
-        }
+        let tag = wanted.reference.tag();
+        spellings.push(format!("{name}:{}", tag.unwrap_or("latest")));
+        spellings.extend(tag.map(|tag| format!("{name}:{tag}@{pinned}")));
         spellings.push(format!("{name}@{pinned}"));
     }
     digests.iter().flat_map(|digest| spellings.iter().filter_map(|spelling| slug(spelling, digest))).collect()

@@ -248,10 +248,11 @@ fn every_name_that_it_can_have_is_asked_for_once() {
         of_kind("SBOMSyft", &four),
     ];
     assert_eq!(asked(&cluster), expected.concat());
-    // Without a tag there is one spelling.
+    // What was named without a tag was scanned as `latest`, and was pinned without one.
     let cluster = cluster_of([]);
     Question::new().of(&format!("ghcr.io/team/app@{}", sha('1'))).ask(&cluster);
-    assert_eq!(cluster.calls().len(), 2);
+    let names = ["latest", &pin].map(|tag| format!("ghcr.io-team-app-{tag}-111111"));
+    assert_eq!(asked(&cluster), [of_kind("VulnerabilityManifest", &names), of_kind("SBOMSyft", &names)].concat());
 }
 
 #[test]
