@@ -40,7 +40,7 @@ pub fn artifacts_beside(
         return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
     }
     // An artifact that only another reader finds in it may say that the image is bad.
-    if !manifest.is_proven(&resolved) && is_on(Remedy::ProveIndexes) {
+    if !manifest.is_proven(&resolved, &|bytes| host.may_hash(bytes)) && is_on(Remedy::ProveIndexes) {
         return Err(HostFailure::Malformed(format!(
             "{index}, the index of referrers, may hold more than the host shows of it"
         )));

@@ -6,6 +6,10 @@ use image_admission_untrusted::memory;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+/// The most bytes that a request may have hashed to prove its manifests. Their pushers choose how large they are, and each is tried in
+/// many spellings, which takes the module 35 ms for each MiB. What common tools write is found among the first.
+const MAX_HASHED: usize = 16 << 20;
+
 /// Passes calls on, up to a number. Pod authors and pushers influence how many calls there are, and each call holds a worker of the
 /// policy server.
 #[derive(Debug)]
@@ -13,12 +17,13 @@ pub struct CountedHost<'a> {
     host: &'a dyn Host,
     most: usize,
     asked: Cell<usize>,
+    hashed: Cell<usize>,
 }
 
 impl<'a> CountedHost<'a> {
     /// A host with at most so many calls.
     pub fn new(host: &'a dyn Host, most: usize) -> Self {
-        Self { host, most, asked: Cell::new(0) }
+        Self { host, most, asked: Cell::new(0), hashed: Cell::new(0) }
     }
 
     /// Whether there were too many calls. Then the decision doesn't rest on all answers.
@@ -93,5 +98,10 @@ impl Host for CountedHost<'_> {
 
     fn has_room_for(&self, calls: usize) -> bool {
         self.asked.get().saturating_add(calls) <= self.most
+    }
+
+    fn may_hash(&self, bytes: usize) -> bool {
+        self.hashed.set(self.hashed.get().saturating_add(bytes));
+        self.hashed.get() <= MAX_HASHED
     }
 }

@@ -123,6 +123,12 @@ pub trait Host {
         let _ = calls;
         true
     }
+
+    /// Counts bytes that are to be hashed for the proof of a manifest, and tells whether so many may be. This default has no limit.
+    fn may_hash(&self, bytes: usize) -> bool {
+        let _ = bytes;
+        true
+    }
 }
 
 /// A request to the cluster's authorizers: a SubjectAccessReview.

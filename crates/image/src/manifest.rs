@@ -194,15 +194,15 @@ impl<'a> Manifest<'a> {
     }
 
     /// Whether this is all that the document with this digest says: in the spelling of a common tool, it has that
-    /// digest. Nothing can be hidden in such a document.
-    pub fn is_proven(&self, digest: &str) -> bool {
-        proof::is_proven(self, digest)
+    /// digest. Nothing can be hidden in such a document. `may_hash` tells whether so many more bytes may be hashed for it.
+    pub fn is_proven(&self, digest: &str, may_hash: &dyn Fn(usize) -> bool) -> bool {
+        proof::is_proven(self, digest, may_hash)
     }
 
     /// The one of these SHA-256 digests that this is all of: in the spelling of a common tool, it has that digest. So a document
-    /// whose digest nobody told has one, if a report names it.
-    pub fn digest_among(&self, digests: &BTreeSet<String>) -> Option<String> {
-        proof::digest_among(self, digests)
+    /// whose digest nobody told has one, if a report names it. `may_hash` is as for [`Manifest::is_proven`].
+    pub fn digest_among(&self, digests: &BTreeSet<String>, may_hash: &dyn Fn(usize) -> bool) -> Option<String> {
+        proof::digest_among(self, digests, may_hash)
     }
 }
 
@@ -263,7 +263,7 @@ fn is_index(media_type: &str) -> bool {
 /// # Errors
 /// The answer is no manifest.
 pub fn is_proven(digest: &str, answer: &[u8]) -> Result<bool, UnreadableManifest> {
-    Manifest::read(answer).map(|manifest| manifest.is_proven(digest))
+    Manifest::read(answer).map(|manifest| manifest.is_proven(digest, &|_| true))
 }
 
 /// Reads the entries of an index, and keeps at most one more than allowed: its pusher chooses how many there are.

@@ -76,7 +76,8 @@ fn read(
         Err(failure) => return Err(UnknownConfiguration::LookUpFailed { at, failure }),
     };
     *room = room.checked_sub(document.0.len()).ok_or(UnknownConfiguration::TooLarge(MAX_DOCUMENTS))?;
-    read_document(&document, image, manifest, unproven, now).map_err(|why| UnknownConfiguration::Refused { at, why })
+    read_document(&document, image, manifest, (unproven, now), host)
+        .map_err(|why| UnknownConfiguration::Refused { at, why })
 }
 
 /// The host's answer about a manifest and its configuration.
@@ -94,8 +95,8 @@ fn read_document(
     document: &Document,
     image: &ResolvedImage,
     of: &PlatformManifest,
-    unproven: UnprovenIndexes,
-    now: Timestamp,
+    (unproven, now): (UnprovenIndexes, Timestamp),
+    host: &dyn Host,
 ) -> Result<Json, RefusedConfiguration> {
     if document.0.len() > MAX_DOCUMENT {
         return Err(RefusedConfiguration::TooLarge(MAX_DOCUMENT));
@@ -107,7 +108,8 @@ fn read_document(
     }
     let manifest = Manifest::read(answer.manifest.get().as_bytes())
         .map_err(|why| RefusedConfiguration::Unreadable(format!("its manifest {why}")))?;
-    if !manifest.is_proven(&of.digest) && unproven == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
+    let is_proven = manifest.is_proven(&of.digest, &|bytes| host.may_hash(bytes));
+    if !is_proven && unproven == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
         return Err(RefusedConfiguration::Unproven);
     }
     let kind = manifest.config_type();

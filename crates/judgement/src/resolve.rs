@@ -132,7 +132,7 @@ fn find_tagged(
     let platforms = asked_for(manifest.entries(), asked.platforms).map(|(wanted, _)| wanted).unwrap_or_default();
     let reported = reported(&platforms);
     let proven = match is_on(Remedy::ProveReportedDigest) {
-        true => manifest.digest_among(&reported),
+        true => manifest.digest_among(&reported, &|bytes| host.may_hash(bytes)),
         false => reported.first().cloned(),
     };
     let standing_for =
@@ -141,7 +141,11 @@ fn find_tagged(
         return Some(standing_for(digest));
     }
     Some(match find_digest(reference, settings, host) {
-        Ok(digest) if manifest.is_proven(&digest) || !is_on(Remedy::ProveTaggedManifest) => standing_for(digest),
+        Ok(digest)
+            if manifest.is_proven(&digest, &|bytes| host.may_hash(bytes)) || !is_on(Remedy::ProveTaggedManifest) =>
+        {
+            standing_for(digest)
+        }
         // The tag has moved since, or no common tool wrote the manifest.
         Ok(digest) => resolve_digest(reference, digest, purpose, settings, host),
         Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
@@ -223,7 +227,8 @@ pub fn find_image(
     let manifest = Manifest::read(&document.0).map_err(|why| Unresolved::NoManifest(why.into()))?;
     // Only of an index it matters, and an index is hashed for it.
     let is_index = manifest.kind() == Kind::Index;
-    let is_proven = is_index && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
+    let is_proven =
+        is_index && (manifest.is_proven(digest, &|bytes| host.may_hash(bytes)) || !is_on(Remedy::ProveIndexes));
     image_of(&manifest, digest, is_proven, asked)
 }
 

@@ -1,7 +1,7 @@
 //! What is judged is what runs: nothing hidden in an index, no platform that escapes, no failure that an author chose, and no
 //! more questions than may be asked.
 
-use super::world::{Answer, World, digest};
+use super::world::{Answer, NOW, World, digest};
 use super::{IMAGE, finding, report, trap, trivy, with};
 use image_admission_untrusted::remedy::Remedy;
 use serde_json::{Value, json};
@@ -304,6 +304,24 @@ fn a_request_asks_the_host_a_limited_number_of_times() {
             assert!(message(&answer).contains(&expected), "{}", answer.response);
             assert_eq!(answer.response["mutated_object"], Value::Null);
         }
+    }
+}
+
+/// Pushers choose how large an index is, and in how many spellings it is tried; Pod authors choose how many images there are.
+#[test]
+fn what_is_hashed_for_a_request_is_bounded() {
+    let large = |number: usize| format!("reg.io/team/large@sha256:{}", number.to_string().repeat(64));
+    let entry = json!({"digest": digest('a'), "platform": {"os": "linux", "architecture": "amd64"}});
+    let index = json!({"manifests": [entry], "annotations": {"large": "x".repeat(300_000)}});
+    let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a')]).object(report('a', &[]));
+    let world = (1..=2).fold(world, |world, number| world.and(|host| host.manifest(&large(number), index.clone())));
+    // Each is hashed for 8 MiB, and a request for 16.
+    for (count, expected) in [(1, "fresh"), (2, "look_up_failed")] {
+        let images: Vec<String> = (1..=count).map(large).chain([IMAGE.to_owned()]).collect();
+        let images: Vec<&str> = images.iter().map(String::as_str).collect();
+        let answer = world.decide_all_at(&images, &json!({}), NOW);
+        let state = |number: usize| answer.response["audit_annotations"][format!("container-{number}.state")].clone();
+        assert_eq!((state(1), state(count + 1)), (json!("look_up_failed"), json!(expected)), "{}", answer.response);
     }
 }
 

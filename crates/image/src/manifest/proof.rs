@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::collections::BTreeSet;
 
-/// The most bytes that are hashed for one document, over all spellings: its pusher chooses how large it is.
+/// The most bytes that are hashed for one document, over all spellings: its pusher chooses how large it is. The caller bounds what is
+/// hashed for all documents together.
 const MAX_HASHED: usize = 8 * 1024 * 1024;
 
 /// How a tool writes a manifest.
@@ -155,22 +156,26 @@ static LAYOUTS: [Layout; 6] =
 static ESCAPES: [Escapes; 3] = [Escapes::Html, Escapes::None, Escapes::Slash];
 
 /// Whether one of the spellings of `manifest`, with a line break at its end or without, has the digest.
-pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
+pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str, may_hash: &dyn Fn(usize) -> bool) -> bool {
     let Some(wanted) = WantedDigest::read(digest) else { return false };
     let all = ORDERS.iter().flat_map(|&order| {
         LAYOUTS.iter().flat_map(move |&layout| ESCAPES.iter().map(move |&escapes| Spelling { order, layout, escapes }))
     });
     let others = all.filter(|spelling| !KNOWN.contains(spelling));
     let spellings = likely(manifest).chain(others);
-    find_spelling(manifest, spellings, |text| wanted.is_of(text).then_some(())).is_some()
+    find_spelling(manifest, spellings, may_hash, |text| wanted.is_of(text).then_some(())).is_some()
 }
 
 /// The first of the digests that a known spelling of `manifest` has, with a line break at its end or without.
-pub(super) fn digest_among(manifest: &Manifest<'_>, digests: &BTreeSet<String>) -> Option<String> {
+pub(super) fn digest_among(
+    manifest: &Manifest<'_>,
+    digests: &BTreeSet<String>,
+    may_hash: &dyn Fn(usize) -> bool,
+) -> Option<String> {
     if digests.is_empty() {
         return None;
     }
-    find_spelling(manifest, likely(manifest), |text| {
+    find_spelling(manifest, likely(manifest), may_hash, |text| {
         let hash = Sha256::new_with_prefix(text);
         let with_line_break = hash.clone().chain_update(b"\n");
         let spelled = [hash, with_line_break].into_iter();
@@ -191,6 +196,7 @@ fn likely(manifest: &Manifest<'_>) -> impl Iterator<Item = Spelling> + use<> {
 fn find_spelling<T>(
     manifest: &Manifest<'_>,
     spellings: impl Iterator<Item = Spelling>,
+    may_hash: &dyn Fn(usize) -> bool,
     found: impl Fn(&[u8]) -> Option<T>,
 ) -> Option<T> {
     let parts = Parts::read(manifest)?;
@@ -207,13 +213,13 @@ fn find_spelling<T>(
         }
         writer.begin(spelling);
         writer.document(manifest, &parts, spelling.order);
+        if hashed > MAX_HASHED || !may_hash(writer.text.len()) {
+            return None;
+        }
         if let Some(found) = found(&writer.text) {
             return Some(found);
         }
         hashed += writer.text.len();
-        if hashed > MAX_HASHED {
-            return None;
-        }
         last = Some(spelling);
     }
     None
@@ -590,7 +596,7 @@ mod tests {
             assert!(again.get("manifests").is_some(), "{spelling:?}");
             for end in ["", "\n"] {
                 let text = [writer.text.as_slice(), end.as_bytes()].concat();
-                assert!(manifest.is_proven(&sha256(&text)), "{spelling:?} {end:?}");
+                assert!(manifest.is_proven(&sha256(&text), &|_| true), "{spelling:?} {end:?}");
                 spellings.insert(text);
             }
         }
@@ -659,7 +665,20 @@ mod tests {
             let mut writer = Writer::default();
             writer.begin(spelling);
             writer.document(&manifest, &Parts::read(&manifest).unwrap(), spelling.order);
-            assert_eq!(manifest.is_proven(&sha256(&writer.text)), expected, "{spelling:?}");
+            assert_eq!(manifest.is_proven(&sha256(&writer.text), &|_| true), expected, "{spelling:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_hashed_that_the_caller_has_no_room_for() {
+        let document = br#"{"schemaVersion":2,"manifests":[]}"#;
+        let answer = shown(document);
+        let manifest = Manifest::read(&answer).unwrap();
+        let digest = sha256(document);
+        for (room, is_proven) in [(document.len(), true), (document.len() - 1, false)] {
+            assert_eq!(manifest.is_proven(&digest, &|bytes| bytes <= room), is_proven, "{room}");
+            let among = manifest.digest_among(&[digest.clone()].into(), &|bytes| bytes <= room);
+            assert_eq!(among.is_some(), is_proven, "{room}");
         }
     }
 }

@@ -136,8 +136,8 @@ impl<'a> Shelf<'a> {
             let found = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
                 let manifest = Manifest::read(&document.0)?;
                 // A manifest may hide data, so that a node reads another configuration.
-                let counts =
-                    manifest.kind() == Kind::Image && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
+                let counts = manifest.kind() == Kind::Image
+                    && (manifest.is_proven(digest, &|bytes| self.host.may_hash(bytes)) || !is_on(Remedy::ProveIndexes));
                 Ok(manifest.image_id().filter(|_| counts))
             });
             // A pusher can leave the id out, and push it later. So it identifies nothing, and its lack is no outage.
