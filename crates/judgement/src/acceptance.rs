@@ -108,6 +108,8 @@ pub(crate) struct Judge<'a> {
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
     /// The exemptions in the cluster, and the image that they would be about.
     objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
+    /// Those that are among `exemptions`, and how often a finding is compared with them.
+    compared: Option<(&'a ExemptionObjects<'a>, usize)>,
     /// What the cluster can prove of the image, where those that run already have a grace period.
     running: Option<RunningImage<'a>>,
     /// What VEX documents may say of a platform of the image, for findings that would cause a rejection.
@@ -163,6 +165,7 @@ impl<'a> Judge<'a> {
             exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
             exploited: None,
             objects: None,
+            compared: None,
             running: None,
             documents: None,
             vex: None,
@@ -401,7 +404,9 @@ impl<'a> Judge<'a> {
         let Some((objects, reference)) = &self.objects else { return self.judge_running(findings, runs_since) };
         // Each iteration leaves out one more.
         loop {
-            let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
+            let of_objects = objects.of_image(reference);
+            let compared = Some((*objects, objects.comparisons(&of_objects)));
+            let exemptions = self.exemptions.iter().copied().chain(of_objects).collect();
             let exploited = self.exploited.clone();
             let (limits, now) = (self.limits, self.now);
             let vex = self.vex.clone();
@@ -410,6 +415,7 @@ impl<'a> Judge<'a> {
                 exemptions,
                 exploited,
                 objects: None,
+                compared,
                 running: None,
                 documents: None,
                 vex,
@@ -677,7 +683,10 @@ impl<'a> Judge<'a> {
             }
         };
         let used = &mut judgement.used;
-        let exempt = exemption::of_finding(&self.exemptions, entry, self.now);
+        let exempt = match self.compared {
+            Some((objects, times)) if !objects.may_compare(times * entry.ids().count()) => Exempt::No,
+            _ => exemption::of_finding(&self.exemptions, entry, self.now),
+        };
         if let Exempt::Yes(exemption) = exempt {
             let ids = entry.id.iter().map(|id| cut(id.as_str(), MAX_NAME_LENGTH));
             match used.iter_mut().find(|used| std::ptr::eq(used.exemption, exemption)) {

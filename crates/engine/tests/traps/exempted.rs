@@ -362,11 +362,54 @@ fn more_than_is_compared_exempts_nothing() {
         world.object(changed("/metadata/namespace", json!(namespace)))
     };
     assert!(many("web", 99).decide(IMAGE, &own()).allowed);
-    let why = "exemptions can't be looked up (ImageExemption in `web`): they name 10001 vulnerabilities and packages";
+    let why =
+        "exemptions can't be looked up (ImageExemption in `web`): they name 10001 vulnerabilities, packages, images";
     is_rejected(&many("web", 100), &own(), why);
     // Those of the policy's owner hold.
     let central = json!({"exemptionsFrom": {"namespace": "kubewarden", "workloadNamespace": true}});
     assert!(many("kubewarden", 100).decide(IMAGE, &central).allowed);
+}
+
+/// What they are compared with counts as well: how many findings an image has is its builder's choice.
+#[test]
+fn more_comparisons_than_a_request_may_exempt_nothing() {
+    let ids: Vec<String> = (0..99).map(|id| format!("CVE-2026-{id}")).collect();
+    let of = |namespace: &str, findings: usize, named: Value| {
+        let world =
+            World::default().image(IMAGE, 'a').object(report('a', &vec![finding("CVE-1", "CRITICAL"); findings]));
+        let world = (0..50).fold(world, |world, number| {
+            let place =
+                [("/metadata/name", json!(format!("many-{number}"))), ("/metadata/namespace", json!(namespace))];
+            let object = with(object(), &place);
+            let spec = json!({"vulnerability": "CVE-1", "reason": "r", "expires": "2026-11-30"});
+            world.object(with(object, &[("/spec", with_keys(spec, &named))]))
+        });
+        world.object(changed("/metadata/namespace", json!(namespace)))
+    };
+    // 5,001 names, and each of 199 or 200 findings is compared with each of them.
+    for named in [json!({"vulnerabilities": ids}), json!({"packages": vec!["pkg:npm/x@"; 99]})] {
+        assert!(of("web", 199, named.clone()).decide(IMAGE, &own()).allowed, "{named}");
+        let why = "exemptions can't be looked up (ImageExemption in `web`): comparing them with all findings takes more than 1000000 steps";
+        is_rejected(&of("web", 200, named.clone()), &own(), why);
+        let central = json!({"exemptionsFrom": {"namespace": "kubewarden", "workloadNamespace": true}});
+        assert!(of("kubewarden", 200, named).decide(IMAGE, &central).allowed);
+    }
+    // Names of images and namespaces are bounded, too.
+    for named in [json!({"images": vec!["reg.io/other/"; 200]}), json!({"namespaces": vec!["web"; 200]})] {
+        is_rejected(
+            &of("web", 1, named),
+            &own(),
+            "vulnerabilities, packages, images and namespaces, 10000 are the most",
+        );
+    }
+}
+
+/// Adds keys to an object.
+fn with_keys(mut object: Value, more: &Value) -> Value {
+    for (key, value) in more.as_object().unwrap() {
+        object[key] = value.clone();
+    }
+    object
 }
 
 /// An object holds in the namespace that the Pods are in, and for names that images have.

@@ -14,7 +14,7 @@ use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,9 +22,12 @@ const API_VERSION: &str = ExemptionObject::API_VERSION;
 const KIND: &str = ExemptionObject::KIND;
 /// The requested fields.
 const FIELDS: [&str; 1] = ["spec"];
-/// The most ids and packages that the objects of a workload's own namespace may name together. Each is compared with each finding, and
-/// the namespace's people choose how many there are.
+/// The most vulnerabilities, packages, images and namespaces that the objects of a workload's own namespace may name together: the
+/// namespace's people choose how many there are. Their kind bounds how long each is.
 const MAX_NAMED: usize = 10_000;
+/// The most comparisons of what they name with the ids of findings, for all images of a request. With the worst patterns that takes the
+/// module 0.8 s.
+const MAX_COMPARISONS: usize = 1_000_000;
 
 /// The exemptions in the cluster, as far as they are about the workload of one request.
 pub struct ExemptionObjects<'a> {
@@ -39,6 +42,8 @@ pub struct ExemptionObjects<'a> {
     read: RefCell<BTreeMap<(String, String), bool>>,
     /// The first look-up that failed.
     failed: RefCell<Option<UnknownExemptions>>,
+    /// How often what they name was compared.
+    compared: Cell<usize>,
 }
 
 impl<'a> ExemptionObjects<'a> {
@@ -53,6 +58,7 @@ impl<'a> ExemptionObjects<'a> {
             shown: OnceCell::new(),
             read: RefCell::default(),
             failed: RefCell::default(),
+            compared: Cell::default(),
         })
     }
 
@@ -63,6 +69,29 @@ impl<'a> ExemptionObjects<'a> {
         let mut exemptions = of_image(shown, reference, self.namespace);
         exemptions.retain(|exemption| key(exemption).is_none_or(|key| read.get(&key) != Some(&false)));
         exemptions
+    }
+
+    /// How often a finding is compared, for each of its ids, with what these exemptions name in objects of the workload's own namespace.
+    pub(crate) fn comparisons(&self, exemptions: &[&Exemption]) -> usize {
+        let is_own =
+            |exemption: &&&Exemption| exemption.object.as_ref().is_some_and(|of| !self.is_of_owner(&of.namespace));
+        exemptions.iter().filter(is_own).map(|of| of.vulnerabilities.len() + of.packages.len()).sum()
+    }
+
+    /// Counts comparisons, and tells whether there may be so many. If not, that is a look-up that failed.
+    pub(crate) fn may_compare(&self, comparisons: usize) -> bool {
+        self.compared.set(self.compared.get().saturating_add(comparisons));
+        let may = self.compared.get() <= MAX_COMPARISONS;
+        if !may {
+            let why = format!("comparing them with all findings takes more than {MAX_COMPARISONS} steps: delete some");
+            self.note(self.namespace, HostFailure::Malformed(why));
+        }
+        may
+    }
+
+    /// Whether the objects of a namespace hold everywhere, and are the policy owner's.
+    fn is_of_owner(&self, namespace: &str) -> bool {
+        self.settings.namespace.as_deref() == Some(namespace)
     }
 
     /// Whether an exemption still says what the list showed: a list may be outdated. One of the settings always does.
@@ -107,13 +136,17 @@ impl<'a> ExemptionObjects<'a> {
         exemptions
     }
 
-    /// Refuses more than is compared with findings. The objects that hold everywhere are the policy owner's.
+    /// Refuses more than is compared with images and findings.
     fn check_length(&self, found: &[Exemption], namespace: &str) -> Result<(), HostFailure> {
-        let named: usize = found.iter().map(|of| of.vulnerabilities.len() + of.packages.len()).sum();
-        if named <= MAX_NAMED || self.settings.namespace.as_deref() == Some(namespace) {
+        let names =
+            |of: &Exemption| of.vulnerabilities.len() + of.packages.len() + of.images.len() + of.namespaces.len();
+        let named: usize = found.iter().map(names).sum();
+        if named <= MAX_NAMED || self.is_of_owner(namespace) {
             return Ok(());
         }
-        let why = format!("they name {named} vulnerabilities and packages, {MAX_NAMED} are the most: delete some");
+        let why = format!(
+            "they name {named} vulnerabilities, packages, images and namespaces, {MAX_NAMED} are the most: delete some"
+        );
         Err(HostFailure::Malformed(why))
     }
 
