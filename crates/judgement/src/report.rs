@@ -328,7 +328,8 @@ impl<'a> ReportSearch<'a> {
         let Self { host, verifier, subject, .. } = *self;
         match source {
             SbomSource::SbomScanner(scanner) => {
-                Box::new(sbomscanner::SbomScannerSboms::new(scanner, host, &subject.namespace))
+                let rejects_failed = self.rejects().failed;
+                Box::new(sbomscanner::SbomScannerSboms::new(scanner, host, &subject.namespace, rejects_failed))
             }
             SbomSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorSboms::new(operator, host, subject))
@@ -472,18 +473,24 @@ impl<'a> ReportSearch<'a> {
         self.report_sources().first_mut().map(|(_, source)| source.digests_of(&tagged, &judge)).unwrap_or_default()
     }
 
+    /// Which images are rejected that no source has a report of.
+    fn rejects(&self) -> Rejects {
+        let fallbacks = self.settings.scan.effective_fallbacks(&self.subject.namespace);
+        let may_be_admitted = self.settings.rules_read_reports();
+        Rejects {
+            unknown: fallbacks.report_pending == Fallback::Reject && !may_be_admitted,
+            failed: fallbacks.scan_failed == FailureFallback::Reject && !may_be_admitted,
+        }
+    }
+
     /// The sources of reports, made once.
     fn report_sources(&mut self) -> &mut Vec<(&'static str, Box<dyn Source<'a> + 'a>)> {
         if self.sources.is_empty() {
-            let fallbacks = self.settings.scan.effective_fallbacks(&self.subject.namespace);
-            let may_be_admitted = self.settings.rules_read_reports();
+            let rejects = self.rejects();
             let sources = &self.settings.reports.sources;
             let is_last = |position: usize| position + 1 == sources.len();
             let source = |(position, source): (usize, &'a ReportSource)| {
-                let rejects = Rejects {
-                    unknown: is_last(position) && fallbacks.report_pending == Fallback::Reject && !may_be_admitted,
-                    failed: fallbacks.scan_failed == FailureFallback::Reject && !may_be_admitted,
-                };
+                let rejects = Rejects { unknown: rejects.unknown && is_last(position), ..rejects };
                 (source.name(), self.source(source, rejects))
             };
             self.sources = sources.iter().enumerate().map(source).collect();
@@ -815,6 +822,15 @@ impl Statement<'_> {
             Knowledge::Fresh(judgement) => judgement.verdict == Verdict::Accepted,
             _ => !self.knows_the_image(),
         }
+    }
+
+    /// Whether a scan failed, or what it wrote can't be judged. A look-up without an answer says neither.
+    fn is_of_failure(&self) -> bool {
+        let is_answered = match &self.known {
+            Knowledge::LookUpFailed(failure) => matches!(failure, HostFailure::Malformed(_)),
+            _ => true,
+        };
+        is_answered && self.status().0 == ScanStatus::ScanFailed
     }
 
     fn is_fresh(&self) -> bool {

@@ -1,5 +1,6 @@
 //! sbomscanner's Registries name all reports of a tag: no list says that there is none, and the traps of not listing.
 
+use super::sboms::{package, spdx};
 use super::world::{Answer, NOW, World, digest};
 use super::{IMAGE, finding, report, trap, with};
 use image_admission_untrusted::clock::{Clock, use_clock};
@@ -281,4 +282,47 @@ fn a_failed_scan_hides_no_report_under_another_tag() {
     let bad = crashed().object(of("team", "reg.io", "2.0", &critical()));
     assert_eq!(decided(&bad.decide(IMAGE, &json!({}))), "denied failed");
     assert_eq!(lists(&bad), [REGISTRY, "ScanJob"]);
+}
+
+/// The same of a report that can't be read: by a name that the settings compute, or by one that a Registry tells.
+#[test]
+fn an_unreadable_report_hides_none_under_another_tag() {
+    let unreadable = with(of("team", "reg.io", "1.0", &[]), &[("/report/summary", Value::Null)]);
+    let world = || World::default().image(IMAGE, 'a').object(registry("team", "reg.io")).object(unreadable.clone());
+    for resources in [json!([]), json!(["team"])] {
+        let settings = |fallback: &str| {
+            let sources = json!([{"sbomscanner": {"registryResources": resources}}]);
+            json!({"reports": {"sources": sources}, "scanPolicies": {"scanFailed": fallback}})
+        };
+        let bad = || world().object(of("team", "reg.io", "2.0", &critical()));
+        for fallback in ["accept-outages", "accept"] {
+            assert_eq!(decided(&world().decide(IMAGE, &settings(fallback))), "allowed failed");
+            assert_eq!(decided(&bad().decide(IMAGE, &settings(fallback))), "denied fresh", "{fallback}");
+            let clean = world().object(of("team", "reg.io", "2.0", &[]));
+            assert_eq!(decided(&clean.decide(IMAGE, &settings(fallback))), "allowed failed", "{fallback}");
+        }
+        let rejecting = bad();
+        assert_eq!(decided(&rejecting.decide(IMAGE, &settings("reject"))), "denied failed");
+        assert!(!lists(&rejecting).contains(&"VulnerabilityReport".to_owned()), "{:?}", lists(&rejecting));
+    }
+}
+
+/// And of an SBOM.
+#[test]
+fn an_unreadable_sbom_hides_none_under_another_tag() {
+    let sbom = |tag: &str, purl: &str| {
+        let report = of("team", "reg.io", tag, &[]);
+        json!({"apiVersion": report["apiVersion"], "kind": "SBOM", "metadata": report["metadata"],
+               "imageMetadata": report["imageMetadata"], "spdx": spdx(&[package(purl, "MIT")])})
+    };
+    let unreadable = with(sbom("1.0", "pkg:npm/fine@1"), &[("/spdx", Value::Null)]);
+    let world =
+        || World::default().image(IMAGE, 'a').object(of("team", "reg.io", "1.0", &[])).object(unreadable.clone());
+    let source = json!([{"sbomscanner": {"registryResources": ["team"]}}]);
+    let settings = json!({"acceptance": {"packages": {"deny": [{"purl": "pkg:npm/bad"}]}},
+                          "reports": {"sources": source, "sboms": source}, "scanPolicies": {"scanFailed": "accept"}});
+    assert_eq!(decided(&world().decide(IMAGE, &settings)), "allowed failed");
+    for (purl, expected) in [("pkg:npm/bad@1", "denied fresh"), ("pkg:npm/fine@1", "allowed failed")] {
+        assert_eq!(decided(&world().object(sbom("2.0", purl)).decide(IMAGE, &settings)), expected, "{purl}");
+    }
 }

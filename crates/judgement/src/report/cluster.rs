@@ -97,6 +97,37 @@ pub(crate) fn search_all<'a, R: NamedReports<'a>>(
     statements
 }
 
+/// Adds what all reports of the image say that lists show, where a failure is known and may be forgiven: under another name the image
+/// may be known to be bad.
+pub(crate) fn search_behind_failure<'a, R: NamedReports<'a>>(
+    reports: &mut R,
+    namespaces: &[&'a str],
+    list: impl Fn(&mut R, &'a str) -> Result<Vec<String>, HostFailure>,
+    wanted: &WantedPlatform<'_>,
+    judge: &Judge<'a>,
+    statements: &mut Vec<Statement<'a>>,
+) {
+    if !statements.iter().any(Statement::is_of_failure) {
+        return;
+    }
+    for namespace in namespaces {
+        let names = list(reports, namespace).unwrap_or_else(|failure| {
+            statements.push(Statement::look_up_failed(&failure));
+            Vec::new()
+        });
+        for name in names {
+            let place = [" ", namespace, "/", &name].concat();
+            if statements.iter().any(|statement| statement.by.ends_with(&place)) {
+                continue;
+            }
+            match reports.read(namespace, &name, wanted, judge) {
+                Ok(found) => statements.extend(found.filter(|of| !matches!(of.known, Knowledge::OfAnotherImage(_)))),
+                Err(failure) => statements.push(Statement::look_up_failed(&failure)),
+            }
+        }
+    }
+}
+
 /// Namespaces for messages.
 pub(crate) fn owned(namespaces: &[&str]) -> Vec<String> {
     namespaces.iter().map(|namespace| (*namespace).to_owned()).collect()

@@ -70,7 +70,11 @@ pub(super) struct SbomScannerReports<'a> {
 }
 
 /// The scanner's SBOMs, as one request sees them. They have the same names as the reports.
-pub(super) struct SbomScannerSboms<'a>(Shelf<'a>);
+pub(super) struct SbomScannerSboms<'a> {
+    sboms: Shelf<'a>,
+    /// As of reports.
+    rejects_failed: bool,
+}
 
 /// The scanner's objects of one kind, by image.
 struct Shelf<'a> {
@@ -137,27 +141,6 @@ impl<'a> SbomScannerReports<'a> {
         Ok(())
     }
 
-    /// Adds what all reports of the digest say that a list shows, whatever they are named by.
-    fn listed(
-        &mut self,
-        namespace: &'a str,
-        wanted: &WantedPlatform<'_>,
-        judge: &Judge<'a>,
-        statements: &mut Vec<Statement<'a>>,
-    ) {
-        let listed = self.reports.catalogue.listed(namespace, wanted);
-        let names = listed.unwrap_or_else(|failure| {
-            statements.push(Statement::look_up_failed(&failure));
-            Vec::new()
-        });
-        for name in names {
-            match self.read(namespace, &name, wanted, judge) {
-                Ok(found) => statements.extend(found.filter(|of| !matches!(of.known, Knowledge::OfAnotherImage(_)))),
-                Err(failure) => statements.push(Statement::look_up_failed(&failure)),
-            }
-        }
-    }
-
     /// The digests that the reports of these names tell; none if there are no such reports.
     fn digests_under(
         &mut self,
@@ -198,8 +181,8 @@ impl<'a> SbomScannerReports<'a> {
 }
 
 impl<'a> SbomScannerSboms<'a> {
-    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str) -> Self {
-        Self(Shelf::new(settings, host, namespace, SBOM, false))
+    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, rejects_failed: bool) -> Self {
+        Self { sboms: Shelf::new(settings, host, namespace, SBOM, false), rejects_failed }
     }
 }
 
@@ -296,7 +279,7 @@ impl<'a> NamedReports<'a> for SbomScannerSboms<'a> {
         wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
-        let objects = &mut self.0.catalogue.objects;
+        let objects = &mut self.sboms.catalogue.objects;
         let Some(document) = objects.get(namespace, name, &sbom_fields(judge))? else { return Ok(None) };
         let object: SbomObject<'_> = document.read()?;
         let by = objects.shown(namespace, name);
@@ -316,19 +299,24 @@ impl<'a> NamedReports<'a> for SbomScannerSboms<'a> {
     }
 
     fn further(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
-        self.0.further(namespace, wanted)
+        self.sboms.further(namespace, wanted)
     }
 }
 
 impl<'a> source::Source<'a> for SbomScannerSboms<'a> {
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
-        let names = self.0.computed_names(wanted);
-        let namespaces = self.0.namespaces.clone();
-        cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge)
+        let names = self.sboms.computed_names(wanted);
+        let namespaces = self.sboms.namespaces.clone();
+        let mut statements = cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge);
+        if !self.rejects_failed {
+            let list = |sboms: &mut Self, namespace| sboms.sboms.catalogue.listed(namespace, wanted);
+            cluster::search_behind_failure(self, &namespaces, list, wanted, judge, &mut statements);
+        }
+        statements
     }
 
     fn whereabouts(&self) -> Whereabouts {
-        self.0.whereabouts()
+        self.sboms.whereabouts()
     }
 }
 
@@ -400,14 +388,10 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
                     statements.push(Statement::look_up_failed(&failure));
                 }
             }
-            // What is forgiven under this tag may be known to be bad under another.
-            if !self.rejects_failed
-                && statements.iter().any(|statement| matches!(statement.known, Knowledge::Failed(_)))
-            {
-                for namespace in namespaces {
-                    self.listed(namespace, wanted, judge, &mut statements);
-                }
-            }
+        }
+        if !self.rejects_failed {
+            let list = |reports: &mut Self, namespace| reports.reports.catalogue.listed(namespace, wanted);
+            cluster::search_behind_failure(self, &namespaces, list, wanted, judge, &mut statements);
         }
         statements
     }
