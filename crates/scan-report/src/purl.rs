@@ -109,12 +109,13 @@ impl PackageUrl {
         self.qualifier("epoch").unwrap_or("0")
     }
 
-    /// A version without its epoch, or without Go's `v`.
+    /// A version without its epoch, a gem's platform, or Go's `v`.
     fn bare<'v>(&self, version: &'v str) -> &'v str {
-        if WITH_EPOCHS.contains(&self.kind.as_str()) {
-            return version.split_once(':').map_or(version, |(_, version)| version);
+        match self.kind.as_str() {
+            kind if WITH_EPOCHS.contains(&kind) => version.split_once(':').map_or(version, |(_, version)| version),
+            "gem" => version.split_once('-').map_or(version, |(release, _)| release),
+            _ => version.strip_prefix('v').unwrap_or(version),
         }
-        version.strip_prefix('v').unwrap_or(version)
     }
 
     /// Whether both have the same namespace and name in some spelling.

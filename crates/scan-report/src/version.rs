@@ -85,8 +85,13 @@ impl VersionOrder {
 
 impl VersionOrder {
     /// Compares a package's version with a bound of a range. A part that packagers add, and that the bound leaves out, may be any: a
-    /// local part as in PEP 440, a distribution's revision.
+    /// local part as in PEP 440, a distribution's revision, a gem's platform.
     fn against(self, version: &str, bound: &str) -> Option<Ordering> {
+        let version = match self {
+            // The platform that it was built for: RubyGems writes no hyphen into a version.
+            Self::Gem if !bound.contains('-') => version.split_once('-').map_or(version, |(release, _)| release),
+            _ => version,
+        };
         let order = self.compare(version, bound)?;
         let without = |mark: &str| if bound.contains(mark) { None } else { version.rsplit_once(mark) };
         match self {

@@ -537,6 +537,7 @@ fn no_tools_spelling_hides_a_package() {
             "<1.1.1",
             &[
                 "pkg:golang/github.com/masterminds/goutils@v1.1.0",
+        ("pkg:gem/nokogiri", "=1.13.0", &["pkg:gem/nokogiri@1.13.0-java", "pkg:gem/nokogiri@1.13.0-x86_64-linux-musl"]),
                 "pkg:golang/github.com%2FMasterminds%2Fgoutils@v1.1.0?type=module",
                 "pkg:golang/github.com/Masterminds@v1.1.0#goutils",
             ],

@@ -973,6 +973,7 @@ fn a_package_that_counts_is_known_by_every_spelling() {
         ("pkg:cargo/serde-json@1.0", "pkg:cargo/serde_json@1.0"),
         ("pkg:maven/org.x/y@1.0", "pkg:maven/org.x%3Ay@1.0"),
         ("pkg:deb/debian/openssl@3.0-1", "pkg:deb/openssl@3.0-1"),
+        ("pkg:gem/nokogiri@1.13.0-java", "pkg:gem/nokogiri@1.13.0?platform=java"),
     ] {
         let found = with(finding("CVE-1", "CRITICAL"), &[("/purl", json!(scanned))]);
         let world = |purl: &str| {

@@ -324,6 +324,31 @@ fn revisions_of_distributions() {
     }
 }
 
+/// A gem that is built for a platform is of the release that its name begins with.
+#[test]
+fn platforms_of_gems() {
+    let has = |range: &str, version: &str| VersionRange::parse(range, VersionOrder::Gem).unwrap().has(version);
+    for platform in ["java", "x86_64-linux", "x64-mingw-ucrt", "aarch64-linux-gnu", "universal-java-11"] {
+        let of = |release: &str| [release, "-", platform].concat();
+        for (range, release, expected) in [
+            ("=1.13.0", "1.13.0", Some(true)),
+            ("<=1.13.0", "1.13.0", Some(true)),
+            (">=1.13.0", "1.13.0", Some(true)),
+            ("!=1.13.0", "1.13.0", Some(false)),
+            ("<1.13.0", "1.13.0", Some(false)),
+            (">1.13.0", "1.13.0", Some(false)),
+            ("<1.13.0", "1.13.0.rc1", Some(true)),
+            (">=1.13.0", "1.13.0.rc1", Some(false)),
+            ("<1.13.0", "1.12", Some(true)),
+            ("=1.13.0", "", None),
+        ] {
+            assert_eq!(has(range, &of(release)), expected, "{range} {release}-{platform}");
+        }
+    }
+    // A bound may name a pre-release by a hyphen.
+    assert_eq!(has("=1.13.0-rc1", "1.13.0.pre.rc1"), Some(true));
+}
+
 /// A version without a release may be any release of it.
 #[test]
 fn versions_of_rpm_without_a_release() {
