@@ -307,6 +307,12 @@ fn a_package_without_a_purl_may_be_one_that_is_denied() {
     for (name, version) in [("xz-utils", "5.4.1-0.2"), ("xz", "5.6.0-0.2")] {
         decides(&world(sbom('a', spdx(&[fine(), unnamed(name, version)]))), &xz, "allowed fresh");
     }
+    // An application is one too, but for a place where packages were found: that has no version.
+    for (version, expected) in [(json!("5.6.0-0.2"), "denied fresh"), (Value::Null, "allowed fresh")] {
+        let changes = [("/primaryPackagePurpose", json!("APPLICATION")), ("/versionInfo", version)];
+        let application = with(unnamed("xz-utils", ""), &changes);
+        decides(&world(sbom('a', spdx(&[fine(), application]))), &xz, expected);
+    }
     let bare = world(sbom('a', spdx(&[package("pkg:deb/xz-utils@5.6.0-0.2", "MIT")])));
     trap(Remedy::NamespacesMayBeMissing, &bare, IMAGE, &xz, "denied fresh", "allowed fresh");
 }
@@ -531,13 +537,13 @@ fn no_tools_spelling_hides_a_package() {
             "<1.13.4",
             &["pkg:gem/nokogiri@1.13.0?platform=java", "pkg:gem/Nokogiri@1.13.0-x86_64-linux"],
         ),
+        ("pkg:gem/nokogiri", "=1.13.0", &["pkg:gem/nokogiri@1.13.0-java", "pkg:gem/nokogiri@1.13.0-x86_64-linux-musl"]),
         ("pkg:composer/monolog/monolog", "", &["pkg:composer/Monolog/monolog@1.0", "pkg:composer/monolog@1.0"]),
         (
             "pkg:golang/github.com/Masterminds/goutils",
             "<1.1.1",
             &[
                 "pkg:golang/github.com/masterminds/goutils@v1.1.0",
-        ("pkg:gem/nokogiri", "=1.13.0", &["pkg:gem/nokogiri@1.13.0-java", "pkg:gem/nokogiri@1.13.0-x86_64-linux-musl"]),
                 "pkg:golang/github.com%2FMasterminds%2Fgoutils@v1.1.0?type=module",
                 "pkg:golang/github.com/Masterminds@v1.1.0#goutils",
             ],

@@ -143,16 +143,18 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> R
             None => Vec::new(),
         };
         let purls = each_once(present(purl).into_iter().chain(concluded));
+        let version = present(version);
         let kind = kind.as_ref().map_or("", JsonString::as_str);
-        // A place where packages were found is an application without a purl.
-        if !purls.is_empty() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
+        // A place where packages were found, like a lock file, is an application without a purl and without a version.
+        let is_place = kind == "application" && version.is_none();
+        if !purls.is_empty() || (!NO_PACKAGES.contains(&kind) && !is_place) {
             let name = name.unwrap_or_else(|| JsonString::from(""));
             let name = match present(group) {
                 Some(group) => JsonString::from([group.as_str(), "/", name.as_str()].concat()),
                 None => name,
             };
             let licenses = licenses.into_iter().flatten().map(LicenseChoice::text).collect();
-            packages.push(Package { name, version: present(version), purls, licenses });
+            packages.push(Package { name, version, purls, licenses });
         }
         add(components.unwrap_or_default(), packages)?;
     }

@@ -19,9 +19,9 @@ const DOCUMENT: &str = "SPDXRef-DOCUMENT";
 const REPO_DIGEST: &str = "RepoDigest:";
 /// The purpose of images.
 const IMAGE: &str = "CONTAINER";
-/// Purposes of elements that are no packages, unless they have a purl. An application is the place where packages were found.
-const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", APPLICATION];
-/// The purpose of places where packages were found, like a lock file.
+/// Purposes of elements that are no packages, unless they have a purl.
+const NO_PACKAGES: [&str; 4] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE"];
+/// The purpose of places where packages were found, like a lock file: they have neither a purl nor a version.
 const APPLICATION: &str = "APPLICATION";
 /// The prefix of creators that are tools, and Trivy's name among them.
 const TOOL: &str = "Tool: ";
@@ -261,6 +261,7 @@ impl<'a> SpdxPackage<'a> {
     fn is_no_package(&self, is_described: bool) -> bool {
         match self.purls().next() {
             Some(_) => (is_described || self.purpose() == IMAGE) && self.purls().all(|purl| is_of_image(purl.as_str())),
+            None if self.purpose() == APPLICATION => said(self.version_info.clone()).is_none(),
             None => NO_PACKAGES.contains(&self.purpose()),
         }
     }
@@ -288,7 +289,6 @@ fn is_of_image(purl: &str) -> bool {
 impl<'a> From<SpdxPackage<'a>> for Package<'a> {
     fn from(package: SpdxPackage<'a>) -> Self {
         let purls = each_once(package.purls());
-        let said = |text: Option<JsonString<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
         // The document's conclusion comes before the package's own declaration.
         let license = said(package.license_concluded).or_else(|| said(package.license_declared));
         Self {
@@ -298,6 +298,11 @@ impl<'a> From<SpdxPackage<'a>> for Package<'a> {
             licenses: license.into_iter().collect(),
         }
     }
+}
+
+/// A text that says something.
+fn said(text: Option<JsonString<'_>>) -> Option<JsonString<'_>> {
+    present(text).filter(|text| !NOT_SAID.contains(&text.as_str()))
 }
 
 fn without_subject() -> UnreadableDocument {

@@ -278,6 +278,26 @@ fn components_inside_others_are_packages() {
     assert_eq!(packages(&read(json).unwrap()), ["y  pkg:npm/y@1 ", "z  pkg:npm/z@1 "]);
 }
 
+/// A place where packages were found is an application without a purl and a version. Another one is a package that its scanner can't
+/// name.
+#[test]
+fn an_application_with_a_version_is_a_package() {
+    let cyclonedx = |version: &str| {
+        format!(r#"{{"bomFormat": "CycloneDX", "components": [{{"type": "application", "name": "redis"{version}}}]}}"#)
+    };
+    let spdx = |version: &str| {
+        format!(
+            r#"{{"spdxVersion": "SPDX-2.3", "packages": [{{"name": "redis", "primaryPackagePurpose": "APPLICATION"{version}}}]}}"#
+        )
+    };
+    for json in [cyclonedx(r#", "version": "7.0.1""#), spdx(r#", "versionInfo": "7.0.1""#)] {
+        assert_eq!(packages(&read(&json).unwrap()), ["redis 7.0.1  "], "{json}");
+    }
+    for json in [cyclonedx(""), cyclonedx(r#", "version": " ""#), spdx(""), spdx(r#", "versionInfo": "NOASSERTION""#)] {
+        assert_eq!(packages(&read(&json).unwrap()), [""; 0], "{json}");
+    }
+}
+
 /// An entry with a purl is a package, whatever else it is called.
 #[test]
 fn a_purl_makes_a_package() {
