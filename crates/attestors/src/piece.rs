@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::identity;
 use crate::verifier::Verifier;
 use image_admission_evidence::dsse::{Envelope, EnvelopeError, Statement, decode_base64};
-use image_admission_evidence::key::PublicKey;
+use image_admission_evidence::key::{PublicKey, work};
 use image_admission_evidence::media_type::{COSE_CONFIGURATION, SIGSTORE_BUNDLE};
 use image_admission_evidence::notary::{self, NotaryError, TrustedIdentity};
 use image_admission_evidence::sigstore::{Bundle, BundleError, Claims, Signed, TrustRoot};
@@ -18,6 +18,10 @@ use image_admission_untrusted::message::cut;
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+/// The most work that a request does for pieces that don't count, in verifications by keys of P-256. Whoever may write evidence
+/// chooses how much each takes. Fifty images with a piece of somebody else's each take half of it.
+const MAX_IN_VAIN: u64 = 768;
 
 /// The predicate type of cosign's signatures in bundles.
 const SIGNATURE_PREDICATE: &str = "https://sigstore.dev/cosign/sign/v1";
@@ -65,14 +69,18 @@ impl<P, V: Clone> Known<P, V> {
     }
 
     /// What it proves of each digest that it says it is about.
-    fn prove(&self, by: By, prove: impl FnOnce(&P) -> V) -> V {
+    ///
+    /// # Errors
+    /// That isn't known yet, and there is no room for the work.
+    fn prove(&self, by: By, room: Result<(), Failure>, prove: impl FnOnce(&P) -> V) -> Result<V, Failure> {
         let is_by = |(key, root): &By| *key == by.0 && root.as_ref().map(Rc::as_ptr) == by.1.as_ref().map(Rc::as_ptr);
         if let Some((_, known)) = self.proven.borrow().iter().find(|(of, _)| is_by(of)) {
-            return known.clone();
+            return Ok(known.clone());
         }
+        room?;
         let proven = prove(&self.piece);
         self.proven.borrow_mut().push((by, proven.clone()));
-        proven
+        Ok(proven)
     }
 }
 
@@ -193,7 +201,35 @@ impl Piece {
 
 impl Verifier<'_> {
     /// The statement in a piece, or nothing of a signature, if an attestor signed it and it is what is wanted.
+    ///
+    /// # Errors
+    /// It isn't, or that is unknown. The work that this took counts as done in vain.
     pub(crate) fn hold(
+        &self,
+        piece: &Piece,
+        digest: &str,
+        attestor: &Attestor,
+        wanted: Wanted<'_>,
+    ) -> Result<Option<Statement>, Refused> {
+        let before = work();
+        let held = self.look_at(piece, digest, attestor, wanted);
+        if held.is_err() {
+            self.in_vain.set(self.in_vain.get() + (work() - before));
+        }
+        held
+    }
+
+    /// Whether there is room for more work that may be in vain.
+    fn room_for_work(&self, place: &str) -> Result<(), Failure> {
+        if self.in_vain.get() < MAX_IN_VAIN {
+            return Ok(());
+        }
+        // Whoever writes there brings it about, so it is no outage.
+        let why = "what was verified before it and doesn't count took too much work; delete what others wrote there";
+        Err(Failure::registry(&format!("{place} isn't verified"), HostFailure::Malformed(why.to_owned())))
+    }
+
+    fn look_at(
         &self,
         piece: &Piece,
         digest: &str,
@@ -234,9 +270,9 @@ impl Verifier<'_> {
             }
             Content::Envelope(known) => {
                 let (pem, key) = self.public_key(attestor, "an envelope")?;
-                let verified = known.prove((Some(pem), None), |envelope| {
+                let verified = known.prove((Some(pem), None), self.room_for_work(place), |envelope| {
                     envelope.verify(&[("", &key)]).and_then(|verified| verified.statement()).map(Rc::new)
-                });
+                })?;
                 let statement = verified.map_err(|why| match why {
                     EnvelopeError::NotSigned(_) => EnvelopeError::NotSigned(vec![cut(&attestor.name, 100)]),
                     other => other,
@@ -276,7 +312,7 @@ impl Verifier<'_> {
                 let root = attestor.trust_root.as_ref().map(|source| self.trust_root(source)).transpose()?;
                 let by = (Some(pem), root.clone());
                 let verify = |bundle: &Bundle| bundle.verify_by_key(&key, root.as_deref(), digest).map(Rc::new);
-                return known.prove(by, verify).map_err(refuse);
+                return known.prove(by, self.room_for_work(place), verify)?.map_err(refuse);
             }
             Identity::Certificate { .. } | Identity::Notary(_) => {
                 let why = format!("is a bundle of Sigstore, and `{}` is no attestor of such", cut(&attestor.name, 64));
@@ -293,7 +329,8 @@ impl Verifier<'_> {
         };
         let root = self.trust_root(source)?;
         let by = (None, Some(Rc::clone(&root)));
-        let signed = known.prove(by, |bundle| bundle.verify_by_root(&root, digest).map(Rc::new)).map_err(refuse)?;
+        let verify = |bundle: &Bundle| bundle.verify_by_root(&root, digest).map(Rc::new);
+        let signed = known.prove(by, self.room_for_work(place), verify)?.map_err(refuse)?;
         let Some(identity) = &signed.identity else {
             return Err(because("is signed by a key, and not by a certificate"));
         };
@@ -339,6 +376,7 @@ impl Verifier<'_> {
         let refuse = |why: NotaryError| {
             because(&format!("names `{}` as its signer, and is refused: {why}", cut(&envelope.claims().subject, 160)))
         };
+        self.room_for_work(place)?;
         let signed = envelope.verify(&trust, digest, self.now).map_err(refuse)?;
         // The cluster is asked last, so that nobody brings that about with a piece that proves nothing.
         signed.check_revoked(&self.revoked_in_cluster()?).map_err(refuse)
@@ -394,11 +432,11 @@ mod tests {
         let verified = Cell::new(0);
         for _ in 0..3 {
             for (number, by) in all.iter().enumerate() {
-                let proven = known.prove(by.clone(), |()| {
+                let proven = known.prove(by.clone(), Ok(()), |()| {
                     verified.set(verified.get() + 1);
                     number
                 });
-                assert_eq!(proven, number);
+                assert_eq!(proven, Ok(number));
             }
         }
         assert_eq!(verified.get(), all.len());

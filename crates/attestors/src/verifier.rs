@@ -15,7 +15,7 @@ use image_admission_image::ImageReference;
 use image_admission_settings::{Attestor, Evidence, Identity, KeyReference, TextSource};
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -38,6 +38,8 @@ pub struct Verifier<'a> {
     pub(crate) host: &'a dyn Host,
     pub(crate) now: Timestamp,
     pub(crate) time: Time,
+    /// The work that was done for pieces that don't count.
+    pub(crate) in_vain: Cell<u64>,
     pub(crate) texts: Known<KeyReference, String, Failure>,
     pub(crate) trust_roots: Known<TextSource, Rc<TrustRoot>, Failure>,
     pub(crate) certificates: Known<TextSource, Rc<Vec<Certificate>>, Failure>,
@@ -87,6 +89,7 @@ impl<'a> Verifier<'a> {
             host,
             now,
             time: Time::default(),
+            in_vain: Cell::new(0),
             texts: RefCell::default(),
             trust_roots: RefCell::default(),
             certificates: RefCell::default(),

@@ -1,6 +1,6 @@
 //! Public keys, and the signatures that they verify.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 
 use base64::Engine as _;
@@ -42,6 +42,17 @@ const MGF1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.
 const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 const SHA384: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.2");
 const SHA512: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.3");
+
+thread_local! {
+    static WORK: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How much work all verifications took so far, on this thread: one by a key of P-256 or Ed25519 is 1. Whoever brings a signature
+/// chooses the keys of its certificates, so callers that bound the work compare this before and after.
+#[must_use]
+pub fn work() -> u64 {
+    WORK.get()
+}
 
 /// A public key. Two keys are equal if they are the same point of the same curve, or the same numbers, however they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,12 +241,25 @@ impl PublicKey {
         }
     }
 
+    /// The work of one verification, as the module measures it in instructions.
+    fn work(&self) -> u64 {
+        match self {
+            Self::P256(_) | Self::Ed25519(_) => 1,
+            Self::Rsa(_) => 2,
+            Self::P521(_) => 3,
+            Self::P384(_) => 4,
+        }
+    }
+
     /// Whether `signature` is this key's signature of a message, made in this way.
     #[must_use]
     pub fn verifies_as(&self, scheme: Scheme, message: &Message<'_>, signature: &[u8]) -> bool {
         match (self, scheme) {
-            (Self::Ed25519(key), Scheme::Ed25519) => ed25519_dalek::Signature::from_slice(signature)
-                .is_ok_and(|signature| key.multipart_verify(&message.parts, &signature).is_ok()),
+            (Self::Ed25519(key), Scheme::Ed25519) => {
+                WORK.set(WORK.get() + self.work());
+                ed25519_dalek::Signature::from_slice(signature)
+                    .is_ok_and(|signature| key.multipart_verify(&message.parts, &signature).is_ok())
+            }
             (_, Scheme::Ecdsa(hash) | Scheme::RsaPkcs1(hash) | Scheme::RsaPss(hash)) => {
                 self.verifies_digest(scheme, message.digest(hash), signature)
             }
@@ -247,6 +271,7 @@ impl PublicKey {
     /// such signatures.
     #[must_use]
     pub fn verifies_digest(&self, scheme: Scheme, digest: &[u8], signature: &[u8]) -> bool {
+        WORK.set(WORK.get() + self.work());
         match (self, scheme) {
             (Self::P256(key), Scheme::Ecdsa(_)) => p256::ecdsa::Signature::from_der(signature)
                 .or_else(|_| p256::ecdsa::Signature::from_slice(signature))

@@ -6,6 +6,7 @@
 use super::*;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use image_admission_evidence::key::work;
 use image_admission_evidence::media_type::{ARTIFACT_TYPE, COSE_CONFIGURATION};
 use sha2::{Digest as _, Sha256};
 
@@ -185,6 +186,42 @@ fn what_real_tools_made_counts_from_both_places_and_for_its_image_alone() {
         }
     }
     assert!(counted > 50, "{counted}");
+}
+
+/// Whoever writes evidence chooses how much work it takes to see that it counts for nothing.
+#[test]
+fn what_counts_for_nothing_takes_no_more_than_some_work() {
+    let digest = image();
+    let signed = entry("sign-p384.json");
+    let settings = in_cluster(&settings(&policy(&signed, attestor(&signed))));
+    let statement = |number: usize| {
+        json!({"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://sigstore.dev/cosign/sign/v1",
+            "subject": [{"digest": {"sha256": digest.replace("sha256:", "")}}], "predicate": {"number": number}})
+    };
+    // Two numbers that are in the range of the curve, four times.
+    let signature = json!({"sig": BASE64_STANDARD.encode([1; 96])});
+    let forged = |number: usize| {
+        let payload = BASE64_STANDARD.encode(statement(number).to_string());
+        json!({"payloadType": "application/vnd.in-toto+json", "payload": payload, "signatures": vec![&signature; 4]})
+    };
+    let all: Vec<Value> = (0..32).map(forged).collect();
+    let piece = |document: &Value| json!({"mediaType": "application/vnd.dsse.envelope.v1+json", "data": BASE64_STANDARD.encode(document.to_string())});
+    let (first, others) = all.split_at(16);
+    let beside: Vec<(&str, Value)> =
+        others.iter().map(|document| ("application/vnd.dsse.envelope.v1+json", document.clone())).collect();
+    let in_object: Vec<Value> = first.iter().map(piece).collect();
+    let before = work();
+    let response = decide(&settings, &registry(&digest, &beside).object(object(&digest, &in_object)));
+    let done = work() - before;
+    let message = response["message"].as_str().unwrap();
+    assert!(response["accepted"] == false && message.contains("took too much work"), "{message}");
+    assert!((768..800).contains(&done), "{done}");
+    // Fifteen of them keep nobody out who has a signature.
+    let mut fifteen = in_object;
+    fifteen.insert(0, super::evidence::in_object(&signed));
+    fifteen.truncate(16);
+    let response = decide(&settings, &cluster(&digest, &fifteen));
+    assert_eq!(response["accepted"], true, "{response}");
 }
 
 /// Whatever a place holds, it is believed for nothing but its proof.
