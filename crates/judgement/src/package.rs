@@ -6,7 +6,7 @@ use crate::reason::{
 };
 use image_admission_scan_report::license::Standing;
 use image_admission_scan_report::package::{Contents, Package};
-use image_admission_scan_report::purl::Purl;
+use image_admission_scan_report::purl::{PackageName, Purl};
 use image_admission_settings::{DeniedPackage, GateAction, LicenseGate, PackageGate, UnknownLicense};
 use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -131,13 +131,14 @@ fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<O
             worst = Some(Objection { version, fault });
         }
     };
+    let name = PackageName::new(package.name.as_str());
     let mut is_called = false;
     for text in package.purls.iter().map(JsonString::as_str).take(names) {
         let Some(purl) = Purl::parse(text) else {
             add(None, PackageFault::UnreadablePurl(text.to_owned()));
             continue;
         };
-        is_called |= purl.is_called(package.name.as_str());
+        is_called |= purl.is_called(&name);
         for entry in gate.deny.iter().filter(|entry| entry.purl.matches(&purl)) {
             for version in versions_of(&purl, elsewhere) {
                 if let Some(fault) = fault(entry, &version) {
@@ -147,9 +148,9 @@ fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<O
         }
     }
     if !is_called && is_on(Remedy::EveryNameCounts) {
+        let named: Vec<&DeniedPackage> = gate.deny.iter().filter(|entry| entry.purl.may_be(&name)).collect();
         for purl in package.purls.iter().filter_map(|text| Purl::parse(text.as_str())) {
-            let is_kind = |entry: &&DeniedPackage| entry.purl.kind() == purl.kind;
-            for entry in gate.deny.iter().filter(is_kind).filter(|entry| entry.purl.may_be(package.name.as_str())) {
+            for entry in named.iter().filter(|entry| entry.purl.kind() == purl.kind) {
                 let mut versions = versions_of(&purl, elsewhere).into_iter();
                 if let Some(version) = versions.find(|version| fault(entry, version).is_some()) {
                     let (purl, reason) = (entry.purl.to_string(), entry.reason.clone());
@@ -172,7 +173,8 @@ fn versions_of<'p>(purl: &Purl<'p>, elsewhere: Option<&'p str>) -> Vec<Cow<'p, s
 
 /// Why a package without a purl may be denied: it has the name of a denied package, and no version that is known to be fine.
 fn unnamed(package: &Package<'_>, gate: &PackageGate, version: &str) -> Option<PackageFault> {
-    let mut entries = gate.deny.iter().filter(|entry| entry.purl.may_be(package.name.as_str()));
+    let name = PackageName::new(package.name.as_str());
+    let mut entries = gate.deny.iter().filter(|entry| entry.purl.may_be(&name));
     let entry = entries.find(|entry| fault(entry, version).is_some() && is_on(Remedy::UnnamedMayBeDenied))?;
     Some(PackageFault::WithoutPurl { purl: entry.purl.to_string(), reason: entry.reason.clone() })
 }

@@ -95,13 +95,14 @@ impl LicensePattern {
             || !is_on(Remedy::OnlyListedIdsAreAllowed)
     }
 
-    fn matches(&self, term: &Term<'_>) -> bool {
+    /// Whether it matches a licence, whose id is given as it is compared.
+    fn matches(&self, term: &Term<'_>, id: &str) -> bool {
         let is_exception = || match (&self.exception, term.exception) {
             (None, _) => true,
             (Some(own), Some(other)) => own.eq_ignore_ascii_case(other),
             (Some(_), None) => false,
         };
-        self.is_id(&compared(term.id, term.has_plus)) && is_exception()
+        self.is_id(id) && is_exception()
     }
 }
 
@@ -139,9 +140,11 @@ impl LicenseList {
             return standing;
         }
         let mut judge = |term: &Term<'_>| {
+            // What is the same for all patterns isn't made for each: publishers choose how many terms there are.
+            let id = compared(term.id, term.has_plus);
             let is_allowing = |pattern: &&LicensePattern| !self.is_allowed || pattern.may_allow(term.id);
             let mut patterns =
-                self.patterns.iter().filter(is_allowing).filter(|pattern| pattern.matches(term)).peekable();
+                self.patterns.iter().filter(|pattern| pattern.matches(term, &id)).filter(is_allowing).peekable();
             if patterns.peek().is_some() {
                 // An unknown exception may be a restriction. It counts only if this list or SPDX has it.
                 let is_told = term.exception.is_none_or(is_known_exception)
@@ -177,9 +180,9 @@ impl LicenseList {
         if self.is_allowed && is_own && (is_known(&name) || is_known(&id)) && is_on(Remedy::OwnLicensesAreOwn) {
             return None;
         }
-        let is_allowing = |pattern: &&LicensePattern| !self.is_allowed || pattern.may_allow(&name);
-        let mut patterns = self.patterns.iter().filter(|pattern| pattern.exception.is_none()).filter(is_allowing);
-        (patterns.any(|pattern| pattern.is_id(&name) || pattern.is_id(&id)) && is_single(&name))
+        let is_named = |pattern: &&LicensePattern| pattern.is_id(&name) || pattern.is_id(&id);
+        let mut patterns = self.patterns.iter().filter(|pattern| pattern.exception.is_none()).filter(is_named);
+        (patterns.any(|pattern| !self.is_allowed || pattern.may_allow(&name)) && is_single(&name))
             .then(|| self.of_listed())
     }
 
@@ -393,6 +396,7 @@ mod tests {
                 ("MIT OR GPL-3.0-only", Fine),
                 ("GPL-3.0-only OR MIT", Fine),
                 ("MIT AND GPL-3.0-only", Denied),
+                ("MIT AND(GPL-3.0-only)", Denied),
                 ("MIT and (Apache-2.0 or GPL-3.0-only)", Fine),
                 ("(MIT OR GPL-3.0-only) AND AGPL-3.0-only", Denied),
                 ("MIT OR GPL-3.0-only AND AGPL-3.0-only", Fine),

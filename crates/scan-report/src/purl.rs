@@ -6,8 +6,7 @@
 
 mod folded;
 
-pub use folded::PurlPattern;
-pub use folded::{Purl, beginning};
+pub use folded::{PackageName, Purl, PurlPattern, beginning};
 
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;

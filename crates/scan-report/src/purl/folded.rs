@@ -8,6 +8,7 @@ use super::strictly_decoded;
 use image_admission_untrusted::glob;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::fmt;
 
 /// The longest purl that is read: publishers of packages choose it.
@@ -87,12 +88,12 @@ impl<'a> Purl<'a> {
 
     /// Whether this is its name: the whole path or, except for Go modules, its last part. A name that is too long isn't compared:
     /// each of a package's many purls would be.
-    pub fn is_called(&self, name: &str) -> bool {
-        if name.len() > MAX_LENGTH {
+    pub fn is_called(&self, name: &PackageName<'_>) -> bool {
+        if name.is_too_long() {
             return false;
         }
-        let name = compared(&self.kind, without_gaps(name.into()));
-        name == self.path || (self.kind != "golang" && self.path.rsplit('/').next() == Some(&name))
+        let name = name.form(&self.kind);
+        name == self.path || (self.kind != "golang" && self.path.rsplit('/').next() == Some(name))
     }
 
     /// Whether it has a version.
@@ -151,7 +152,7 @@ impl PurlPattern {
     pub fn matches(&self, purl: &Purl<'_>) -> bool {
         let is_path = |path: &str| glob::matches(path, &purl.path, |own, other| own == other);
         let in_none = || match has_namespaces(&self.kind) && !purl.path.contains('/') {
-            true => self.may_be(&purl.path),
+            true => self.is_called(&purl.path),
             false => self.path.strip_prefix("*/").is_some_and(is_path),
         };
         self.kind == purl.kind && (is_path(&self.path) || is_on(Remedy::NamespacesMayBeMissing) && in_none())
@@ -159,18 +160,53 @@ impl PurlPattern {
 
     /// Whether it may match a package of which only the name is known. If the pattern's name is `*`, the name must include the
     /// namespace. The name of a Go module is its whole path. A name that is too long to compare may be any.
-    pub fn may_be(&self, name: &str) -> bool {
-        if name.len() > MAX_LENGTH {
-            return true;
-        }
-        let name = compared(&self.kind, without_gaps(name.into()));
+    pub fn may_be(&self, name: &PackageName<'_>) -> bool {
+        name.is_too_long() || self.is_called(name.form(&self.kind))
+    }
+
+    /// The same for a name in its form for comparison.
+    fn is_called(&self, name: &str) -> bool {
         let own = self.path.rsplit('/').next().unwrap_or_default();
         let is_whole = self.kind == "golang" || own.bytes().all(|b| b == b'*');
         let (own, name) = match is_whole {
-            true => (self.path.as_str(), name.as_ref()),
+            true => (self.path.as_str(), name),
             false => (own, name.rsplit('/').next().unwrap_or_default()),
         };
         !name.is_empty() && glob::matches(own, name, |own, other| own == other)
+    }
+}
+
+/// The name that a scanner gives a package. Its form for comparison depends on the kind of package, and each is made once: a package
+/// may have very many purls, and each is held against every denied package.
+#[derive(Debug)]
+pub struct PackageName<'a> {
+    written: &'a str,
+    maven: OnceCell<Cow<'a, str>>,
+    pypi: OnceCell<Cow<'a, str>>,
+    cargo: OnceCell<Cow<'a, str>>,
+    others: OnceCell<Cow<'a, str>>,
+}
+
+impl<'a> PackageName<'a> {
+    /// A name as it is written.
+    pub fn new(written: &'a str) -> Self {
+        let [maven, pypi, cargo, others] = <[OnceCell<_>; 4]>::default();
+        Self { written, maven, pypi, cargo, others }
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.written.len() > MAX_LENGTH
+    }
+
+    /// Its form for comparison, for packages of this type.
+    fn form(&self, kind: &str) -> &str {
+        let form = match kind {
+            "maven" => &self.maven,
+            "pypi" => &self.pypi,
+            "cargo" => &self.cargo,
+            _ => &self.others,
+        };
+        form.get_or_init(|| compared(kind, without_gaps(self.written.into())))
     }
 }
 
@@ -422,7 +458,8 @@ mod tests {
             ("pkg:golang/github.com/golang-jwt/jwt/v4", "github.com/other/v4", false),
             ("pkg:npm/*", "", false),
         ] {
-            assert_eq!(PurlPattern::parse(pattern).unwrap().may_be(name), may, "{pattern} {name}");
+            let name = PackageName::new(name);
+            assert_eq!(PurlPattern::parse(pattern).unwrap().may_be(&name), may, "{pattern} {name:?}");
         }
     }
 
@@ -430,11 +467,26 @@ mod tests {
     #[test]
     fn a_name_that_is_too_long_may_be_any() {
         let long = "A".repeat(1 << 20);
+        let long = PackageName::new(&long);
         let pattern = PurlPattern::parse("pkg:maven/org.x/y").unwrap();
         let purl = Purl::parse("pkg:maven/org.x/z").unwrap();
         in_time(|| {
             for _ in 0..50_000 {
                 assert!(!purl.is_called(&long) && pattern.may_be(&long));
+            }
+        });
+    }
+
+    /// A package may have 50,000 purls, and a policy may deny many packages.
+    #[test]
+    fn a_name_is_folded_once_for_all_purls_and_patterns() {
+        let long = "É".repeat(MAX_LENGTH / 2);
+        let name = PackageName::new(&long);
+        let pattern = PurlPattern::parse("pkg:maven/org.x/y").unwrap();
+        let purl = Purl::parse("pkg:maven/org.x/z").unwrap();
+        in_time(|| {
+            for _ in 0..500_000 {
+                assert!(!purl.is_called(&name) && !pattern.may_be(&name));
             }
         });
     }
@@ -475,7 +527,8 @@ mod tests {
             ("pkg:golang/stdlib", "stdlib", true),
             ("pkg:npm/x", "", false),
         ] {
-            assert_eq!(Purl::parse(purl).unwrap().is_called(name), is_called, "{purl} {name}");
+            let name = PackageName::new(name);
+            assert_eq!(Purl::parse(purl).unwrap().is_called(&name), is_called, "{purl} {name:?}");
         }
     }
 
