@@ -62,7 +62,7 @@ impl Exemption {
         if let Some(map) = map {
             map.known(&[&KEYS[..], &["approvedBy"]].concat(), &[], &mut problems);
             read = read_one(&map, &mut problems);
-            approved_by = map.text("approvedBy", &mut problems).map(str::trim).filter(|name| !name.is_empty());
+            approved_by = map.text("approvedBy", &mut problems).map(str::trim).filter(|name| says_something(name));
         }
         let texts = |key: &str| -> Vec<Pattern> {
             let value = spec.and_then(|spec| spec.get(key));
@@ -164,7 +164,7 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         }
     }
     let reason = map.text("reason", problems).map(str::trim);
-    if !map.has("reason") || reason.is_some_and(str::is_empty) {
+    if !map.has("reason") || reason.is_some_and(|reason| !says_something(reason)) {
         problems.add(path.key("reason"), "say why the findings don't count; people will read it");
     }
     let expires = map.text("expires", problems);
@@ -190,6 +190,11 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         expire_on_fix: map.boolean("expireOnFix", false, problems),
         object: None,
     })
+}
+
+/// Whether people can read something in a text: it isn't all blanks, marks, or characters that aren't shown.
+fn says_something(text: &str) -> bool {
+    text.contains(char::is_alphanumeric)
 }
 
 #[cfg(test)]

@@ -164,6 +164,7 @@ fn an_exemption_that_can_not_be_read_as_a_whole_holds_for_nothing() {
     for (object, said) in [
         (lacking("spec", "reason"), "spec.reason: say why"),
         (changed("/spec/reason", json!(" ")), "spec.reason: say why"),
+        (changed("/spec/reason", json!("\u{200b}")), "spec.reason: say why"),
         (lacking("spec", "expires"), "spec.expires: every exemption ends"),
         (changed("/spec/expires", json!("soon")), "spec.expires: `soon` is not a day"),
         (changed("/spec/expires", json!(20_270_131)), "spec.expires: expected a string"),
@@ -199,7 +200,9 @@ fn objects_are_held_to_the_bounds() {
         is_rejected(&world, settings, &format!("ImageExemption web/cve-1 doesn't hold: {said}"));
     };
     is_bound(lacking("spec", "approvedBy"), &bounded(), "it doesn't say who approved it");
-    is_bound(changed("/spec/approvedBy", json!(" ")), &bounded(), "it doesn't say who approved it");
+    for nobody in [" ", "\u{200b}", "—"] {
+        is_bound(changed("/spec/approvedBy", json!(nobody)), &bounded(), "it doesn't say who approved it");
+    }
     // The last day begins within thirty days of 2026-11-01T09:00:00Z.
     assert!(bad().object(changed("/spec/expires", json!("2026-12-01"))).decide(IMAGE, &bounded()).allowed);
     let too_long = "its last day is more than 30d after it was made";
@@ -280,6 +283,30 @@ fn what_a_list_exempts_is_read_anew() {
     let other = changed("/metadata/name", json!("cve-1-too"));
     let world = bad().object(other.clone()).and(|host| host.listed([object(), other]));
     assert!(world.decide(IMAGE, &own()).allowed);
+}
+
+/// For each that changed, the findings are compared anew. Hosts keep what a GET answered, so whoever changes many objects at once would
+/// choose how often.
+#[test]
+fn many_that_change_at_once_exempt_nothing() {
+    let listed = |count: usize| {
+        let one = |number: usize| {
+            let name = json!(format!("changed-{number}"));
+            with(object(), &[("/metadata/name", name), ("/spec/expires", json!("2026-12-01"))])
+        };
+        let listed: Vec<Value> = (0..count).map(one).chain([object()]).collect();
+        bad().object(object()).and(|host| host.listed(listed))
+    };
+    assert!(listed(10).decide(IMAGE, &own()).allowed);
+    let world = listed(100);
+    is_rejected(
+        &world,
+        &own(),
+        "exemptions can't be looked up (ImageExemption in `web`): more than 10 of them changed",
+    );
+    let read =
+        world.host.calls().into_iter().filter(|call| call.field("kind") == KIND && call.operation == "get_resource");
+    assert_eq!(read.count(), 12, "one for the kind, and one for each that changed");
 }
 
 #[test]

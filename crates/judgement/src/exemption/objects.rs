@@ -29,6 +29,10 @@ const MAX_NAMED: usize = 10_000;
 /// module 0.8 s.
 const MAX_COMPARISONS: usize = 1_000_000;
 
+/// The most objects that a request finds changed since they were listed. For each of them the findings are compared anew, and hosts
+/// keep an answer for some seconds, so that whoever changes many of them at once could have that done hundreds of times.
+const MAX_CHANGED: usize = 10;
+
 /// The exemptions in the cluster, as far as they are about the workload of one request.
 pub struct ExemptionObjects<'a> {
     host: &'a dyn Host,
@@ -40,6 +44,8 @@ pub struct ExemptionObjects<'a> {
     shown: OnceCell<Vec<Exemption>>,
     /// By namespace and name, whether a GET shows the same.
     read: RefCell<BTreeMap<(String, String), bool>>,
+    /// How many a GET showed differently from the list.
+    changed: Cell<usize>,
     /// The first look-up that failed.
     failed: RefCell<Option<UnknownExemptions>>,
     /// How often what they name was compared.
@@ -57,13 +63,17 @@ impl<'a> ExemptionObjects<'a> {
             now,
             shown: OnceCell::new(),
             read: RefCell::default(),
+            changed: Cell::new(0),
             failed: RefCell::default(),
             compared: Cell::default(),
         })
     }
 
-    /// Those about an image, without those that a GET shows differently from the list.
+    /// Those about an image, without those that a GET shows differently from the list; none once too many were.
     pub(crate) fn of_image(&self, reference: &ImageReference) -> Vec<&Exemption> {
+        if self.changed.get() > MAX_CHANGED {
+            return Vec::new();
+        }
         let shown = self.shown.get_or_init(|| self.list());
         let read = self.read.borrow();
         let mut exemptions = of_image(shown, reference, self.namespace);
@@ -108,6 +118,14 @@ impl<'a> ExemptionObjects<'a> {
                 false
             }
         };
+        if !is_current {
+            self.changed.set(self.changed.get() + 1);
+        }
+        if self.changed.get() > MAX_CHANGED {
+            let why =
+                format!("more than {MAX_CHANGED} of them changed since they were listed: try again in a few seconds");
+            self.note(namespace, HostFailure::Malformed(why));
+        }
         self.read.borrow_mut().insert(key, is_current);
         is_current
     }
