@@ -221,8 +221,7 @@ fn is_of_old_trivy(document: &Document<'_>) -> bool {
 impl<'a> SpdxPackage<'a> {
     fn purls(&self) -> impl Iterator<Item = JsonString<'a>> {
         let references = self.external_refs.iter().flatten();
-        let purls =
-            references.filter(|reference| reference.reference_type.as_ref().map(JsonString::as_str) == Some("purl"));
+        let purls = references.filter(|reference| reference.reference_type.as_ref().is_some_and(is_of_purls));
         purls.filter_map(|purl| present(purl.reference_locator.clone()))
     }
 
@@ -280,6 +279,12 @@ impl<'a> SpdxPackage<'a> {
         let mut seen = BTreeSet::new();
         checksums.chain(version).chain(purls).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
     }
+}
+
+/// Whether references of a type are purls. SPDX's own libraries write types as addresses.
+fn is_of_purls(reference_type: &JsonString<'_>) -> bool {
+    let name = reference_type.as_str().rsplit('/').next().unwrap_or_default();
+    name.eq_ignore_ascii_case("purl")
 }
 
 fn is_of_image(purl: &str) -> bool {

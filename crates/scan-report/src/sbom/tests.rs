@@ -315,6 +315,22 @@ fn a_purl_makes_a_package() {
     }
 }
 
+#[test]
+fn a_purl_is_one_however_its_type_is_written() {
+    for (written, expected) in [
+        ("purl", "pkg:npm/x@1"),
+        ("PURL", "pkg:npm/x@1"),
+        ("http://spdx.org/rdf/references/purl", "pkg:npm/x@1"),
+        ("cpe23Type", ""),
+        ("http://spdx.org/rdf/references/purls", ""),
+    ] {
+        let reference = json!({"referenceType": written, "referenceLocator": "pkg:npm/x@1"});
+        let package = json!({"SPDXID": "SPDXRef-p", "name": "p", "externalRefs": [reference]});
+        let document = json!({"spdxVersion": "SPDX-2.3", "packages": [package]}).to_string();
+        assert_eq!(packages(&read(&document).unwrap()), [format!("p  {expected} ")], "{written}");
+    }
+}
+
 /// SPDX has a list of purls. CycloneDX has one, and the purls of the identity that the tool concluded: one, or since 1.6 a list.
 #[test]
 fn a_package_may_have_several_purls() {
