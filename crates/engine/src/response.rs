@@ -409,10 +409,12 @@ fn scan_message(images: &[JudgedImage], style: MessageStyle) -> Option<String> {
 }
 
 fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let (mut warnings, mut seen) = (Vec::new(), BTreeSet::new());
     let mut add = |text: (String, String)| {
-        if !warnings.contains(&text) {
-            warnings.push(text);
+        let shown = text.1.clone();
+        // Each of very many containers may spell its image in a way of its own.
+        if seen.insert(text) {
+            warnings.push(shown);
         }
     };
     if let Outcome::GlassBroken(broken) = &decision.outcome {
@@ -464,9 +466,9 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
     if warnings.len() > MAX_WARNINGS {
         let more = warnings.len() - (MAX_WARNINGS - 1);
         warnings.truncate(MAX_WARNINGS - 1);
-        warnings.push((String::new(), format!("and {more} more warnings")));
+        warnings.push(format!("and {more} more warnings"));
     }
-    warnings.into_iter().map(|(_, text)| text).collect()
+    warnings
 }
 
 /// `image 'x' <text>`, with the image cut so that the text isn't; with it the whole image, which distinguishes warnings.

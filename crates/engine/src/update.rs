@@ -10,6 +10,7 @@ use image_admission_image::{ImageList, UnreadableObject, WorkloadImage, images};
 use image_admission_judgement::resolve::{Digests, Purpose, find_digest, resolve_digest};
 use image_admission_settings::{Platforms, Settings};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The images of a request that are judged, and what is known of the others.
 #[derive(Debug, Default)]
@@ -43,8 +44,11 @@ pub(crate) fn new_images(
         && let Some(old) = request.old_object()
         && let Ok(old) = images(&old, workload)
     {
+        let by_name = |image: &WorkloadImage| (image.list, image.container.clone());
+        // Of several with one name the first counts.
+        let old: BTreeMap<_, _> = old.into_iter().rev().map(|image| (by_name(&image), image)).collect();
         for image in std::mem::take(&mut new.images) {
-            let before = old.iter().find(|old| old.is_in_the_place_of(&image));
+            let before = old.get(&by_name(&image)).filter(|old| old.is_in_the_place_of(&image));
             if before.is_some_and(|before| is_unchanged(before, &image, workload)) {
                 continue;
             }

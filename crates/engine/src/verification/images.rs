@@ -5,6 +5,7 @@ use super::record::Evaluation;
 use super::unchanged::reads_what_names_no_image;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::context::RequestContext;
+use crate::judged::JudgedImage;
 use crate::prescan;
 use crate::request::Operation;
 use cel::Value;
@@ -40,9 +41,10 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         lists.extend(IMAGE_LISTS.map(|name| (name, Vec::new())));
         let mut new = BTreeSet::new();
+        let judged = self.subject.judged.iter().map(|judged| (judged.image.pointer.as_str(), judged));
+        let judged: BTreeMap<&str, &JudgedImage> = judged.collect();
         for image in self.subject.images {
-            let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
-            let is_accepted = match (judged, self.policy.existing_images) {
+            let is_accepted = match (judged.get(image.pointer.as_str()), self.policy.existing_images) {
                 (Some(judged), _) => judged.is_accepted_by_pre_scan(),
                 (None, ExistingImages::Judge) => prescan::is_accepted(image, &reviewed.namespace, settings),
                 (None, ExistingImages::Skip) => {

@@ -373,3 +373,27 @@ fn very_many_images_are_named_in_time() {
     // Quadratic work would take minutes here, linear work takes seconds.
     assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
+
+/// One image may be that of very many containers, and be spelt anew in each: `maxImages` counts it once.
+#[test]
+fn very_many_containers_are_judged_in_time() {
+    let zeros = |number: usize| "0".repeat(number);
+    let spelt = |number: usize| format!("reg.io:{}443/team/app:1.0{}", zeros(number % 200), zeros(number / 200 % 100));
+    let policy = json!([{"name": "own", "matchImageReferences": [{"glob": "ghcr.io/*"}],
+        "validations": [{"expression": "images.containers.all(i, false)"}]}]);
+    let settings = json!({"imageVerification": policy, "maxImages": 100, "scanPolicies": {"defaultPolicy": "accept"}});
+    let time = |number: usize| {
+        let images: Vec<String> = (0..number).map(spelt).collect();
+        let object = pod(&images.iter().map(String::as_str).collect::<Vec<_>>());
+        let before = pod(&vec![BAD; number]);
+        let start = std::time::Instant::now();
+        for (operation, old) in [("CREATE", Value::Null), ("UPDATE", before)] {
+            let response = decides(&World::default(), &request(operation, "", &object, &old), &settings, true);
+            assert!(response["warnings"][19].as_str().unwrap().ends_with("more warnings"), "{response}");
+        }
+        start.elapsed()
+    };
+    let (few, many) = (time(5_000), time(20_000));
+    // Linear work takes four times as long, and quadratic work sixteen times.
+    assert!(many < few * 9, "{few:?} {many:?}");
+}
