@@ -75,7 +75,7 @@ fn first_match<'p, A: PhaseAction>(
         return None;
     }
     let names = match matching {
-        ImageMatching::Raw => ComparedNames::Raw(image.text.as_str().into()),
+        ImageMatching::Raw => ComparedNames::raw(&image.text),
         ImageMatching::Canonical => ComparedNames::canonical(reference),
     };
     list.iter().find(|policy| names.start_with(&policy.prefix, Effect::of(policy.action)))
@@ -85,7 +85,12 @@ fn first_match<'p, A: PhaseAction>(
 #[derive(Debug, Clone)]
 pub enum ComparedNames<'i> {
     /// The string in the Pod.
-    Raw(Cow<'i, str>),
+    Raw {
+        /// All of it.
+        text: Cow<'i, str>,
+        /// The same without the tag, where there is a digest beside it.
+        by_digest: Option<String>,
+    },
     /// One name for everything that a runtime pulls from the same place, or two.
     Canonical {
         /// For every policy: without the tag where there is a digest.
@@ -96,7 +101,13 @@ pub enum ComparedNames<'i> {
     },
 }
 
-impl ComparedNames<'_> {
+impl<'i> ComparedNames<'i> {
+    /// The string in the Pod alone.
+    pub fn raw(text: impl Into<Cow<'i, str>>) -> Self {
+        let text = text.into();
+        Self::Raw { by_digest: without_tag(&text), text }
+    }
+
     /// The canonical name alone, whatever an object has.
     pub fn canonical(reference: &ImageReference) -> Self {
         let by_tag = if reference.digest().is_some() { reference.compared_names(true) } else { Vec::new() };
@@ -107,7 +118,12 @@ impl ComparedNames<'_> {
     pub fn start_with(&self, prefix: &Prefix, effect: Effect) -> bool {
         let names_digest = |name: &str, matching| effect != Effect::Admits && prefix.names_every_tag_of(name, matching);
         match self {
-            Self::Raw(text) => prefix.matches_raw(text) || names_digest(text, ImageMatching::Raw),
+            Self::Raw { text, by_digest } => {
+                let name = by_digest.as_deref().unwrap_or(text);
+                prefix.matches_raw(name)
+                    || (effect == Effect::Rejects && prefix.matches_raw(text))
+                    || names_digest(name, ImageMatching::Raw)
+            }
             Self::Canonical { by_digest, by_tag } => {
                 let matches = |names: &[String]| names.iter().any(|name| prefix.matches_canonical(name));
                 matches(by_digest)
@@ -116,4 +132,12 @@ impl ComparedNames<'_> {
             }
         }
     }
+}
+
+/// A string without the tag beside its digest; none where it doesn't have both.
+fn without_tag(text: &str) -> Option<String> {
+    let (name, digest) = text.split_once('@')?;
+    // Before a `/` it is a port.
+    let (name, _) = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'))?;
+    Some([name, "@", digest].concat())
 }

@@ -397,3 +397,17 @@ fn very_many_containers_are_judged_in_time() {
     // Linear work takes four times as long, and quadratic work sixteen times.
     assert!(many < few * 9, "{few:?} {many:?}");
 }
+
+/// The author of a Pod chooses the digest, and the tag beside it means nothing.
+#[test]
+fn a_tag_beside_a_digest_accepts_nothing_where_names_are_raw() {
+    let image = format!("reg.io/team/app:1.0@{}", digest('b'));
+    for prefix in ["reg.io/team/app:1.0", "reg.io/team/app:"] {
+        let accepting = json!({"defaultPolicy": "reject", "customPolicies": [{"prefix": prefix, "action": "accept"}]});
+        for phase in ["preScanPolicies", "scanPolicies"] {
+            let settings = json!({"imageMatching": "raw", phase: accepting});
+            decides(&good_and_bad(), &request("CREATE", "", &pod(&[&image]), &Value::Null), &settings, false);
+            decides(&good_and_bad(), &request("CREATE", "", &pod(&[IMAGE]), &Value::Null), &settings, true);
+        }
+    }
+}

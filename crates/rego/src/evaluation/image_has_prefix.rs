@@ -52,7 +52,7 @@ impl ComparedImages {
 
 fn names(image: &str, matching: ImageMatching) -> anyhow::Result<ComparedNames<'static>> {
     Ok(match matching {
-        ImageMatching::Raw => ComparedNames::Raw(image.to_owned().into()),
+        ImageMatching::Raw => ComparedNames::raw(image.to_owned()),
         ImageMatching::Canonical => {
             let reference = ImageReference::parse(image).map_err(|why| {
                 anyhow!("`{IMAGE_HAS_PREFIX}`: the string is not an image reference: {}", why.without_text())
@@ -92,13 +92,15 @@ mod tests {
     #[test]
     fn a_tag_beside_a_digest_only_rejects() {
         let image = format!("ghcr.io/team/app:1.0@{DIGEST}");
-        for (action, matches) in [("accept", false), ("scan", false), ("scan-result", false), ("reject", true)] {
-            assert_eq!(
-                call(ImageMatching::Canonical, &[&image, "ghcr.io/team/app:1", action]),
-                Ok(matches),
-                "{action}"
-            );
-            assert_eq!(call(ImageMatching::Canonical, &[&image, "ghcr.io/team/app@sha256:e3", action]), Ok(true));
+        let actions = [("accept", false), ("scan", false), ("scan-result", false), ("reject", true)];
+        for matching in [ImageMatching::Canonical, ImageMatching::Raw] {
+            for (action, matches) in actions {
+                assert_eq!(call(matching, &[&image, "ghcr.io/team/app:1", action]), Ok(matches), "{action}");
+                assert_eq!(call(matching, &[&image, "ghcr.io/team/app@sha256:e3", action]), Ok(true));
+                // A port is no tag.
+                let image = format!("localhost:5000/app@{DIGEST}");
+                assert_eq!(call(matching, &[&image, "localhost:5000/app@", action]), Ok(true));
+            }
         }
     }
 
@@ -118,11 +120,9 @@ mod tests {
                 );
             }
             let tagged = format!("ghcr.io/team/app:1.0@{DIGEST}");
-            assert_eq!(
-                call(ImageMatching::Canonical, &[&tagged, "ghcr.io/team/app:", action]),
-                Ok(matches),
-                "{action}"
-            );
+            for matching in [ImageMatching::Canonical, ImageMatching::Raw] {
+                assert_eq!(call(matching, &[&tagged, "ghcr.io/team/app:", action]), Ok(matches), "{action}");
+            }
         }
     }
 
