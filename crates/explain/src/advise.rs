@@ -186,7 +186,8 @@ fn about_unexcused(why: &Unexcused) -> Option<Advice> {
         Unexcused::NotRunning(NotRunning::Unknown(UnknownRunning::LookUpFailed { failure, .. })) => failure,
         Unexcused::NotRunning(
             NotRunning::Unknown(UnknownRunning::TooManyPods { .. }) | NotRunning::NotBefore { .. },
-        ) => return None,
+        )
+        | Unexcused::Vex(UnusableVex::TooMuch) => return None,
         Unexcused::Vex(UnusableVex::LookUpFailed(failure)) => failure,
         Unexcused::Vex(UnusableVex::Unsigned { artifact, unsigned }) => {
             return Some(about_unsigned(artifact, unsigned));

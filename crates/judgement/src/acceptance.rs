@@ -353,7 +353,8 @@ impl<'a> Judge<'a> {
         let judge = Self { vex: Some(Rc::clone(&vex)), ..self.clone() };
         let mut judgement = judge.judge_excused(findings);
         if matches!(judgement.verdict, Verdict::Rejected(_)) {
-            judgement.unexcused.extend(vex.unusable.iter().take(DOCUMENTS_SHOWN).cloned().map(Unexcused::Vex));
+            let unusable = vex.uncompared().into_iter().chain(vex.unusable.iter().cloned());
+            judgement.unexcused.extend(unusable.take(DOCUMENTS_SHOWN).map(Unexcused::Vex));
         }
         judgement
     }
@@ -402,7 +403,7 @@ impl<'a> Judge<'a> {
     /// changed exempts nothing. The image runs since `runs_since`, if that is known.
     fn judge_exempted(&self, findings: &Findings<'_>, runs_since: Option<Timestamp>) -> Judgement<'a> {
         let Some((objects, reference)) = &self.objects else { return self.judge_running(findings, runs_since) };
-        // Each iteration leaves out one more.
+        // Each iteration leaves out more.
         loop {
             let of_objects = objects.of_image(reference);
             let compared = Some((*objects, objects.comparisons(&of_objects)));
@@ -423,7 +424,8 @@ impl<'a> Judge<'a> {
                 now,
             };
             let mut judgement = judge.judge_running(findings, runs_since);
-            if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
+            let changed = judgement.used.iter().filter(|used| !objects.is_current(used.exemption)).count();
+            if changed == 0 {
                 if matches!(judgement.verdict, Verdict::Rejected(_)) {
                     judgement.unexcused.extend(objects.unknown().map(Unexcused::Exemptions));
                 }

@@ -14,6 +14,7 @@
 
 mod acceptance;
 mod attached;
+mod comparisons;
 mod configuration;
 pub mod exemption;
 mod exploited;

@@ -6,6 +6,7 @@
 //! other can undo that. A document with several signers is a statement of each of them.
 
 use crate::attached::{Attachments, Found, Trusted};
+use crate::comparisons::Comparisons;
 use crate::reason::{UnusableVex, UnusedVex, UsedVex, VexSaid};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use image_admission_attestors::Verifier;
@@ -13,9 +14,8 @@ use image_admission_host::Host;
 use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_scan_report::finding::Finding;
-use image_admission_scan_report::purl::PackageUrl;
 use image_admission_scan_report::vex::read;
-use image_admission_scan_report::vex::statement::{Means, Named, Reach, Says, VexStatement};
+use image_admission_scan_report::vex::statement::{Means, Named, PackageOfFinding, Reach, Says, VexStatement};
 use image_admission_settings::{AttachedArtifacts, Attestor};
 use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
@@ -28,6 +28,8 @@ use std::rc::Rc;
 
 /// The longest name of an attestor that is shown.
 const MAX_ATTESTOR_LENGTH: usize = 64;
+/// The most comparisons of packages in documents with findings.
+const MAX_COMPARISONS: usize = 5_000_000;
 
 /// The key of a look-up: an image, its digests, and its platform.
 type Asked = (String, String, Option<Platform>);
@@ -40,6 +42,7 @@ pub(crate) struct VexDocuments<'a> {
     read: RefCell<BTreeMap<Asked, Rc<ImageVex>>>,
     /// Everybody whose statements count.
     speakers: Vec<Speaker<'a>>,
+    comparisons: Rc<Comparisons>,
     now: Timestamp,
 }
 
@@ -65,6 +68,7 @@ pub(crate) struct ImageVex {
     by_name: BTreeMap<String, Vec<usize>>,
     /// Documents that clear nothing, and why; those that prevent all others from clearing come first.
     pub unusable: Vec<UnusableVex>,
+    comparisons: Rc<Comparisons>,
     now: Timestamp,
 }
 
@@ -72,6 +76,8 @@ pub(crate) struct ImageVex {
 #[derive(Debug)]
 struct Relevant {
     reach: Reach,
+    /// How many names a finding is compared with.
+    size: usize,
     means: Means,
     time: Option<Timestamp>,
     status: String,
@@ -126,7 +132,8 @@ impl<'a> VexDocuments<'a> {
                 speakers.push(speaker);
             }
         }
-        Some(Self { places: attachments.into(), read: RefCell::default(), speakers, now })
+        let comparisons = Rc::new(Comparisons::new(MAX_COMPARISONS));
+        Some(Self { places: attachments.into(), read: RefCell::default(), speakers, comparisons, now })
     }
 
     /// The documents beside a platform of an image.
@@ -135,7 +142,8 @@ impl<'a> VexDocuments<'a> {
         let platform = platform.as_ref();
         let named = Named { reference, digests, platform, is_subject: false, is_near: false };
         let (statements, by_name, unusable) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let mut vex = ImageVex { statements, by_name, unusable, now: self.now };
+        let comparisons = Rc::clone(&self.comparisons);
+        let mut vex = ImageVex { statements, by_name, unusable, comparisons, now: self.now };
         for (place, attachments) in self.places.borrow_mut().iter_mut() {
             for digest in digests {
                 for found in attachments.beside(reference, digest).iter() {
@@ -216,6 +224,20 @@ impl<'a> VexOfImage<'a> {
 impl ImageVex {
     /// The statements about a finding, by any of its names. If it is about several vulnerabilities, each must be cleared.
     pub(crate) fn of(&self, finding: &Finding<'_>) -> Vex {
+        if self.comparisons.are_used_up() {
+            return Vex::Silent;
+        }
+        let said = self.all_about(finding);
+        // A statement that wasn't compared may say that the finding counts.
+        if self.comparisons.are_used_up() { Vex::Silent } else { said }
+    }
+
+    /// Why findings weren't compared with what documents say of them, if some weren't.
+    pub(crate) fn uncompared(&self) -> Option<UnusableVex> {
+        self.comparisons.are_used_up().then_some(UnusableVex::TooMuch)
+    }
+
+    fn all_about(&self, finding: &Finding<'_>) -> Vex {
         let mut cves: Vec<String> =
             finding.ids().map(str::to_ascii_lowercase).filter(|id| id.starts_with("cve-")).collect();
         cves.sort_unstable();
@@ -228,12 +250,14 @@ impl ImageVex {
             return self.weigh(&all, finding);
         }
         let (mut used, mut silent) = (Vec::new(), None);
+        // A statement under another name, such as an advisory's, is about all of them: that isn't enough to clear any.
+        let mut others = self.about(finding, finding.ids().filter(|id| !id.to_ascii_lowercase().starts_with("cve-")));
+        others.retain(|own| own.means != Means::Cleared);
         for cve in cves {
-            // A statement under another name, such as an advisory's, is about all of them: that isn't enough to clear any.
             let mut about = self.about(finding, [cve.as_str()].into_iter());
-            let others = finding.ids().filter(|id| !id.to_ascii_lowercase().starts_with("cve-"));
-            let others = self.about(finding, others).into_iter();
-            about.extend(others.filter(|own| own.means != Means::Cleared));
+            if self.comparisons.take(others.len()) {
+                about.extend(&others);
+            }
             match self.weigh(&about, finding) {
                 Vex::Clears(more) => used.extend(more),
                 Vex::Counts(why) => return Vex::Counts(why),
@@ -284,9 +308,10 @@ impl ImageVex {
         }
         positions.sort_unstable();
         positions.dedup();
-        let package = finding.purl.as_ref().and_then(|purl| PackageUrl::parse(purl.as_str()));
+        let package = finding.purl.as_ref().and_then(|purl| PackageOfFinding::of(purl.as_str()));
         let statements = positions.into_iter().filter_map(|position| self.statements.get(position));
-        statements.filter(|statement| statement.reach.has(package.as_ref())).collect()
+        let may_compare = |statement: &&Relevant| self.comparisons.take(1 + statement.size);
+        statements.take_while(may_compare).filter(|statement| statement.reach.has(package.as_ref())).collect()
     }
 
     /// Adds the statements of a signed document.
@@ -328,8 +353,8 @@ impl ImageVex {
         for name in statement.names {
             self.by_name.entry(name.to_ascii_lowercase()).or_default().push(self.statements.len());
         }
-        let (time, document) = (statement.time, Rc::clone(document));
-        self.statements.push(Relevant { reach, means, time, status, justification, document });
+        let (size, time, document) = (reach.size(), statement.time, Rc::clone(document));
+        self.statements.push(Relevant { reach, size, means, time, status, justification, document });
     }
 
     /// A document that can't be read might say that a finding counts: then no document clears anything.

@@ -33,6 +33,16 @@ pub struct PackageUrl {
     pub subpath: Option<String>,
 }
 
+/// A package in the form that all spellings of its purl have. It is made once, since it is compared with many others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnySpelling {
+    kind: String,
+    /// In lower case, without an epoch.
+    version: Option<String>,
+    /// The namespace and the name, as they are compared.
+    paths: Vec<String>,
+}
+
 impl PackageUrl {
     /// Parses a purl; none where it names no package, or has something that can't be compared.
     pub fn parse(text: &str) -> Option<Self> {
@@ -89,14 +99,10 @@ impl PackageUrl {
             && qualifiers.all(|qualifier| other.qualifiers.contains(qualifier))
     }
 
-    /// Whether both may mean one package: with the same type, namespace, name and version in any spelling. A version or a namespace
-    /// that one of them leaves out may be anything.
-    pub fn may_be(&self, other: &Self) -> bool {
-        let is_same_version = match (&self.version, &other.version) {
-            (Some(own), Some(others)) => self.bare(own).eq_ignore_ascii_case(self.bare(others)),
-            _ => true,
-        };
-        self.kind == other.kind && is_same_version && self.is_path_in(other)
+    /// The package in the form that all its spellings have.
+    pub fn any_spelling(&self) -> AnySpelling {
+        let version = self.version.as_ref().map(|version| self.bare(version).to_ascii_lowercase());
+        AnySpelling { kind: self.kind.clone(), version, paths: self.paths() }
     }
 
     /// The value of a qualifier.
@@ -117,17 +123,6 @@ impl PackageUrl {
         }
     }
 
-    /// Whether both have the same namespace and name in some spelling.
-    fn is_path_in(&self, other: &Self) -> bool {
-        let is_same = |one: &str, other: &str| match (one.rsplit_once('/'), other.rsplit_once('/')) {
-            (Some((_, name)), None) if folded::has_namespaces(&self.kind) => name == other,
-            (None, Some((_, name))) if folded::has_namespaces(&self.kind) => name == one,
-            _ => one == other,
-        };
-        let others = other.paths();
-        self.paths().iter().any(|own| others.iter().any(|other| is_same(own, other)))
-    }
-
     /// Its namespace and name as they are compared. What of a Go module's path is no repository may be in the subpath, which may
     /// as well be a package of the module.
     fn paths(&self) -> Vec<String> {
@@ -136,6 +131,24 @@ impl PackageUrl {
         let further: Vec<String> = further.map(|subpath| [&module, "/", subpath].concat()).collect();
         let all = std::iter::once(module).chain(further);
         all.map(|path| folded::compared(&self.kind, folded::without_gaps(path.into())).into_owned()).collect()
+    }
+}
+
+impl AnySpelling {
+    /// Whether both may mean one package. A version or a namespace that one of them leaves out may be anything.
+    pub fn may_be(&self, other: &Self) -> bool {
+        let is_same_version = self.version.is_none() || other.version.is_none() || self.version == other.version;
+        self.kind == other.kind && is_same_version && self.is_path_in(other)
+    }
+
+    /// Whether both have the same namespace and name.
+    fn is_path_in(&self, other: &Self) -> bool {
+        let is_same = |one: &str, other: &str| match (one.rsplit_once('/'), other.rsplit_once('/')) {
+            (Some((_, name)), None) if folded::has_namespaces(&self.kind) => name == other,
+            (None, Some((_, name))) if folded::has_namespaces(&self.kind) => name == one,
+            _ => one == other,
+        };
+        self.paths.iter().any(|own| other.paths.iter().any(|other| is_same(own, other)))
     }
 }
 
@@ -283,8 +296,8 @@ mod tests {
 
     #[test]
     fn what_may_be_meant_by_another() {
-        let may_be =
-            |one: &str, other: &str| PackageUrl::parse(one).unwrap().may_be(&PackageUrl::parse(other).unwrap());
+        let spelling = |text: &str| PackageUrl::parse(text).unwrap().any_spelling();
+        let may_be = |one: &str, other: &str| spelling(one).may_be(&spelling(other));
         for (one, other) in [
             ("pkg:apk/alpine/openssl@3.0?arch=arm64", "pkg:apk/alpine/openssl@3.0"),
             ("pkg:apk/Alpine/OpenSSL", "pkg:apk/alpine/openssl@3.0"),

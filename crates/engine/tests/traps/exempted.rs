@@ -439,6 +439,37 @@ fn with_keys(mut object: Value, more: &Value) -> Value {
     object
 }
 
+/// An image with many critical findings, and objects that name many vulnerabilities each: a comparison for each pair takes time.
+fn many(findings: usize, namespace: &str, objects: usize, named: usize) -> World {
+    let entries: Vec<Value> = (0..findings).map(|number| finding(&format!("CVE-1-{number}"), "CRITICAL")).collect();
+    let world = World::default().image(IMAGE, 'a').object(report('a', &entries));
+    (0..objects).fold(world, |world, number| {
+        let ids: Vec<String> = (0..named).map(|id| format!("CVE-1-{}", number * named + id)).collect();
+        let spec = json!({"vulnerabilities": ids, "reason": "r", "expires": "2026-11-30"});
+        let name = format!("many-{number}");
+        world.object(with(
+            object(),
+            &[("/metadata/name", json!(name)), ("/metadata/namespace", json!(namespace)), ("/spec", spec)],
+        ))
+    })
+}
+
+/// Each exemption that is used is read again, and one that can't be read any more exempts nothing: findings are judged anew.
+#[test]
+fn exemptions_that_can_not_all_be_read_again_are_told_in_time() {
+    let settings = with(own(), &[("/maxHostCalls", json!(20))]);
+    let start = std::time::Instant::now();
+    let answer = many(1_000, "web", 1_000, 1).decide(IMAGE, &settings);
+    assert!(!answer.allowed, "{}", answer.response);
+    assert!(
+        answer.response["message"].as_str().unwrap().contains("more than the 20 host calls"),
+        "{}",
+        answer.response
+    );
+    // Judged anew for each exemption it would take minutes.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 /// An object holds in the namespace that the Pods are in, and for names that images have.
 #[test]
 fn neither_a_template_nor_a_star_extends_an_object() {

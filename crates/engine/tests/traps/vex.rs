@@ -989,3 +989,25 @@ fn a_package_that_counts_is_known_by_every_spelling() {
         is_allowed(&world("pkg:golang/github.com/other/module"), &settings());
     }
 }
+
+/// A document may name many packages, and an image have many findings: a comparison for each pair takes time.
+#[test]
+fn more_than_is_compared_clears_nothing() {
+    let packages: Vec<Value> = (0..9_000).map(|number| json!({"@id": format!("pkg:apk/alpine/p{number}")})).collect();
+    let affected = json!({"vulnerability": {"name": "CVE-1"}, "products": packages, "status": "affected"});
+    let parts = with(statement(), &[("/products/0/subcomponents", json!(packages))]);
+    for (more, is_cleared) in [(vec![], true), (vec![affected], true), (vec![parts], true)] {
+        let document = openvex(&[&[statement()], more.as_slice()].concat());
+        for (findings, is_too_much) in [(500, false), (600, true)] {
+            let entries = vec![finding("CVE-1", "CRITICAL"); findings];
+            let world = World::default().image(IMAGE, 'a').object(report('a', &entries));
+            let world = world.artifact(&tag('a'), 'd', Some('a'), document.clone()).signed(&artifact('d'), KEY);
+            if more.is_empty() || !is_too_much {
+                assert_eq!(world.decide(IMAGE, &settings()).allowed, is_cleared);
+            } else {
+                let why = "VEX is not used: its documents name more packages than are compared with findings";
+                is_rejected(&world, &settings(), why);
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //! workload's own namespace holds only there. An object counts as a GET shows it.
 
 use super::of_image;
+use crate::comparisons::Comparisons;
 use crate::reason::UnknownExemptions;
 use image_admission_host::cluster::{Listed, Named, Objects, items};
 use image_admission_host::{Host, HostFailure};
@@ -28,7 +29,6 @@ const MAX_NAMED: usize = 10_000;
 /// The most comparisons of what they name with the ids of findings, for all images of a request. With the worst patterns that takes the
 /// module 0.8 s.
 const MAX_COMPARISONS: usize = 1_000_000;
-
 /// The most objects that a request finds changed since they were listed. For each of them the findings are compared anew, and hosts
 /// keep an answer for some seconds, so that whoever changes many of them at once could have that done hundreds of times.
 const MAX_CHANGED: usize = 10;
@@ -48,8 +48,8 @@ pub struct ExemptionObjects<'a> {
     changed: Cell<usize>,
     /// The first look-up that failed.
     failed: RefCell<Option<UnknownExemptions>>,
-    /// How often what they name was compared.
-    compared: Cell<usize>,
+    /// Those that are left of what they name with the ids of findings.
+    comparisons: Comparisons,
 }
 
 impl<'a> ExemptionObjects<'a> {
@@ -65,7 +65,7 @@ impl<'a> ExemptionObjects<'a> {
             read: RefCell::default(),
             changed: Cell::new(0),
             failed: RefCell::default(),
-            compared: Cell::default(),
+            comparisons: Comparisons::new(MAX_COMPARISONS),
         })
     }
 
@@ -90,8 +90,7 @@ impl<'a> ExemptionObjects<'a> {
 
     /// Counts comparisons, and tells whether there may be so many. If not, that is a look-up that failed.
     pub(crate) fn may_compare(&self, comparisons: usize) -> bool {
-        self.compared.set(self.compared.get().saturating_add(comparisons));
-        let may = self.compared.get() <= MAX_COMPARISONS;
+        let may = self.comparisons.take(comparisons);
         if !may {
             let why = format!("comparing them with all findings takes more than {MAX_COMPARISONS} steps: delete some");
             self.note(self.namespace, HostFailure::Malformed(why));

@@ -77,6 +77,8 @@ pub enum UnusableVex {
         /// The image that it is about.
         which: Option<String>,
     },
+    /// All together say more of the findings than is compared.
+    TooMuch,
 }
 
 impl UsedVex {
@@ -90,7 +92,7 @@ impl UnusableVex {
     /// Whether it may hide a statement that a finding counts.
     pub(crate) fn hides_statements(&self) -> bool {
         match self {
-            Self::LookUpFailed(_) | Self::Unreadable { .. } => true,
+            Self::LookUpFailed(_) | Self::Unreadable { .. } | Self::TooMuch => true,
             Self::Unsigned { .. } | Self::OfAnotherImage { .. } => false,
         }
     }
@@ -155,6 +157,9 @@ impl fmt::Display for UnusableVex {
             }
             Self::OfAnotherImage { artifact, which: None } => {
                 write!(f, "VEX names no digest of this image ({})", short(artifact))
+            }
+            Self::TooMuch => {
+                f.write_str("VEX is not used: its documents name more packages than are compared with findings")
             }
         }
     }

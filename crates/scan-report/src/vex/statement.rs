@@ -2,7 +2,7 @@
 //!
 //! A statement that clears a finding must name it exactly. A statement that a finding counts holds for everything that it may mean.
 
-use crate::purl::PackageUrl;
+use crate::purl::{AnySpelling, PackageUrl};
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_untrusted::json::JsonString;
@@ -80,7 +80,14 @@ pub enum Reach {
     /// Certainly these packages, each with all its names, and nothing else.
     Packages(Vec<Parts>),
     /// Every package that may be one of these.
-    AnyOf(Vec<PackageUrl>),
+    AnyOf(Vec<AnySpelling>),
+}
+
+/// The package of a finding, in the forms that are compared.
+#[derive(Debug)]
+pub struct PackageOfFinding {
+    purl: PackageUrl,
+    any_spelling: AnySpelling,
 }
 
 /// An image as statements may name it.
@@ -169,7 +176,7 @@ impl Product {
         let mut is_clear = true;
         for name in &self.names {
             match name {
-                Name::Package(purl) => all.push(purl.clone()),
+                Name::Package(purl) => all.push(purl.any_spelling()),
                 // The hash is of the package's file; and where there are parts, only these are meant.
                 Name::Hash(_) if !is_ours => {}
                 _ => is_clear &= self.parts.is_some(),
@@ -177,7 +184,7 @@ impl Product {
         }
         for part in self.parts.iter().flat_map(|parts| parts.iter()) {
             is_clear &= !part.is_empty();
-            all.extend(part.iter().cloned());
+            all.extend(part.iter().map(PackageUrl::any_spelling));
         }
         is_clear &= self.parts.as_ref().is_none_or(|parts| !parts.is_empty());
         Some(if is_clear && !all.is_empty() { Reach::AnyOf(all) } else { Reach::Image })
@@ -277,17 +284,34 @@ impl VexStatement {
 impl Reach {
     /// Whether it includes a finding in a package. A finding without a package is never in [`Reach::Packages`], and always in
     /// [`Reach::AnyOf`].
-    pub fn has(&self, package: Option<&PackageUrl>) -> bool {
+    pub fn has(&self, package: Option<&PackageOfFinding>) -> bool {
         match (self, package) {
             (Self::Image, _) | (Self::AnyOf(_), None) => true,
-            (Self::AnyOf(packages), Some(package)) => packages.iter().any(|own| own.may_be(package)),
+            (Self::AnyOf(packages), Some(package)) => packages.iter().any(|own| own.may_be(&package.any_spelling)),
             (Self::Packages(_), None) => false,
             (Self::Packages(packages), Some(package)) => {
                 let mut parts = packages.iter().flat_map(|parts| parts.iter());
-                parts.any(|names| !names.is_empty() && names.iter().all(|name| name.includes(package)))
+                parts.any(|names| !names.is_empty() && names.iter().all(|name| name.includes(&package.purl)))
                     || !is_on(Remedy::MatchVexProduct)
             }
         }
+    }
+
+    /// How many names a finding is compared with.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Image => 1,
+            Self::AnyOf(packages) => packages.len(),
+            Self::Packages(packages) => packages.iter().flat_map(|parts| parts.iter()).map(Vec::len).sum(),
+        }
+    }
+}
+
+impl PackageOfFinding {
+    /// The package of a purl; none where that can't be compared.
+    pub fn of(purl: &str) -> Option<Self> {
+        let purl = PackageUrl::parse(purl)?;
+        Some(Self { any_spelling: purl.any_spelling(), purl })
     }
 }
 
