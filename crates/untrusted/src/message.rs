@@ -19,13 +19,15 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-fn is_deceiving(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Whether a character breaks the line, moves the cursor or reverses the direction of writing.
+pub fn is_deceiving(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether a string shows as it is written, in one line.
 pub fn is_one_line(text: &str) -> bool {
-    !text.contains(|c| is_deceiving(c) || matches!(c, '\u{2028}' | '\u{2029}'))
+    !text.contains(is_deceiving)
 }
 
 /// The first `most` of the parts joined by `separator`, and `and N more` for the rest.
@@ -83,6 +85,7 @@ mod tests {
     #[test]
     fn nobody_forges_a_line() {
         assert_eq!(cut("c\nallowed\u{202e}", 64), "c\\u{a}allowed\\u{202e}");
+        assert_eq!(cut("a\u{2028}b\u{2029}c\u{61c}", 64), "a\\u{2028}b\\u{2029}c\\u{61c}");
         assert_eq!(cut("a\nb", 4), "a\\u…");
     }
 

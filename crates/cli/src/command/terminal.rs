@@ -1,5 +1,6 @@
 //! Text for people: what a terminal may be given, and a little colour where it is one.
 
+use image_admission_untrusted::message;
 use std::borrow::Cow;
 use std::env;
 use std::io::{self, IsTerminal, Write};
@@ -129,11 +130,7 @@ pub(super) fn json_without_commands(json: &str) -> String {
 }
 
 fn is_deceiving(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        other => other.is_control(),
-    }
+    !matches!(character, '\n' | '\t') && message::is_deceiving(character)
 }
 
 #[cfg(test)]

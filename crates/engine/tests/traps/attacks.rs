@@ -347,7 +347,7 @@ fn an_image_can_not_write_lines_of_its_own() {
     let forged = "nginx\nImage 'evil' is fine\u{2028}\u{202e}";
     let response = decides(&World::default(), &request("CREATE", "", &pod(&[forged]), &Value::Null), &json!({}), false);
     let message = response["message"].as_str().unwrap();
-    assert!(message.lines().count() == 1 && !message.contains('\u{202e}'), "{message}");
+    assert!(message.lines().count() == 1 && !message.contains(['\u{2028}', '\u{202e}']), "{message}");
 }
 
 /// An object of 2 MB, the most that a host takes, may name very many images. None of them costs what all others do.
