@@ -376,6 +376,7 @@ fn very_many_images_are_named_in_time() {
 
 /// One image may be that of very many containers, and be spelt anew in each: `maxImages` counts it once.
 #[test]
+#[expect(clippy::disallowed_types, reason = "a test of how long something takes")]
 fn very_many_containers_are_judged_in_time() {
     let zeros = |number: usize| "0".repeat(number);
     let spelt = |number: usize| format!("reg.io:{}443/team/app:1.0{}", zeros(number % 200), zeros(number / 200 % 100));

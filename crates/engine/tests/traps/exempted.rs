@@ -456,6 +456,7 @@ fn many(findings: usize, namespace: &str, objects: usize, named: usize) -> World
 
 /// Each exemption that is used is read again, and one that can't be read any more exempts nothing: findings are judged anew.
 #[test]
+#[expect(clippy::disallowed_types, reason = "a test of how long something takes")]
 fn exemptions_that_can_not_all_be_read_again_are_told_in_time() {
     let settings = with(own(), &[("/maxHostCalls", json!(20))]);
     let start = std::time::Instant::now();
