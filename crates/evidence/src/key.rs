@@ -47,11 +47,15 @@ thread_local! {
     static WORK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How much work all verifications took so far, on this thread: one by a key of P-256 or Ed25519 is 1. Whoever brings a signature
-/// chooses the keys of its certificates, so callers that bound the work compare this before and after.
+/// How much work all keys took so far, on this thread: to read one is 1, and a verification by a key of P-256 or Ed25519 is 4. Whoever
+/// brings a signature chooses the keys of its certificates, so callers that bound the work compare this before and after.
 #[must_use]
 pub fn work() -> u64 {
     WORK.get()
+}
+
+fn add_work(work: u64) {
+    WORK.set(WORK.get().saturating_add(work));
 }
 
 /// A public key. Two keys are equal if they are the same point of the same curve, or the same numbers, however they were written.
@@ -177,6 +181,7 @@ impl PublicKey {
     ///
     /// As for [`PublicKey::from_pem`].
     pub fn from_spki(key: &SubjectPublicKeyInfoRef<'_>) -> Result<Self, KeyError> {
+        add_work(1);
         let bytes = key.subject_public_key.as_bytes().ok_or(KeyError::Malformed)?;
         match key.algorithm.oid {
             ELLIPTIC_CURVE => {
@@ -244,10 +249,10 @@ impl PublicKey {
     /// The work of one verification, as the module measures it in instructions.
     fn work(&self) -> u64 {
         match self {
-            Self::P256(_) | Self::Ed25519(_) => 1,
-            Self::Rsa(_) => 2,
-            Self::P521(_) => 3,
-            Self::P384(_) => 4,
+            Self::P256(_) | Self::Ed25519(_) => 4,
+            Self::Rsa(_) => 8,
+            Self::P521(_) => 12,
+            Self::P384(_) => 16,
         }
     }
 
@@ -256,7 +261,7 @@ impl PublicKey {
     pub fn verifies_as(&self, scheme: Scheme, message: &Message<'_>, signature: &[u8]) -> bool {
         match (self, scheme) {
             (Self::Ed25519(key), Scheme::Ed25519) => {
-                WORK.set(WORK.get() + self.work());
+                add_work(self.work());
                 ed25519_dalek::Signature::from_slice(signature)
                     .is_ok_and(|signature| key.multipart_verify(&message.parts, &signature).is_ok())
             }
@@ -271,7 +276,7 @@ impl PublicKey {
     /// such signatures.
     #[must_use]
     pub fn verifies_digest(&self, scheme: Scheme, digest: &[u8], signature: &[u8]) -> bool {
-        WORK.set(WORK.get() + self.work());
+        add_work(self.work());
         match (self, scheme) {
             (Self::P256(key), Scheme::Ecdsa(_)) => p256::ecdsa::Signature::from_der(signature)
                 .or_else(|_| p256::ecdsa::Signature::from_slice(signature))
