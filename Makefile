@@ -197,7 +197,7 @@ test-monitoring: ## alerts, dashboard and queries of the pages, asked of Prometh
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Prometheus' engine: install Go 1.26 or newer" >&2; exit 1; }
 	cd e2e-tests/monitoring && go vet ./... && go test ./...
 
-TARGETS ?= reports attestations statements references requests manifests configurations bundles notary timestamps certificates github
+TARGETS ?= reports attestations statements references requests manifests configurations bundles notary timestamps certificates github settings worlds evidence
 TIME ?= 60
 fuzz: ## what reads foreign bytes: each of TARGETS for TIME seconds; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is not on PATH: cargo install cargo-fuzz" >&2; exit 1; }

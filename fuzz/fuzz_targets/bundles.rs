@@ -27,7 +27,10 @@ fuzz_target!(|document: &[u8]| {
         let identity = signed.identity.expect("a signer");
         assert_eq!(identity.subject, "https://example.com/team/app/release.yml", "{document}");
         assert!(!signed.times.is_empty(), "{document}");
-        assert!(signed.statement.is_none_or(|said| said.predicate_type == "https://slsa.dev/provenance/v1"), "{document}");
+        assert!(
+            signed.statement.is_none_or(|said| said.predicate_type == "https://slsa.dev/provenance/v1"),
+            "{document}"
+        );
     }
     for root in [None, Some(&*ROOT)] {
         if let Ok(signed) = bundle.verify_by_key(&KEY, root, ARTIFACT) {

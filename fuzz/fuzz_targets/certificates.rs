@@ -15,7 +15,9 @@ fuzz_target!(|der: &[u8]| {
     let Ok(certificate) = Certificate::from_der(der) else { return };
     assert_eq!(certificate.der(), der);
     for usage in [Usage::CodeSigning, Usage::NotaryCodeSigning, Usage::TimeStamping] {
-        if let Ok(path) = chain(&certificate, std::slice::from_ref(&certificate), &ROOTS, Timestamp(1_800_000_000), usage) {
+        if let Ok(path) =
+            chain(&certificate, std::slice::from_ref(&certificate), &ROOTS, Timestamp(1_800_000_000), usage)
+        {
             assert!(certificate.subject().ends_with(",O=Team,C=DE"), "{}", certificate.subject());
             assert!(path.last().is_some_and(|root| ROOTS.contains(root)));
         }

@@ -1,14 +1,22 @@
-//! A host that answers with what the fuzzer makes, so that every reader is reached on the way that a request takes.
+//! A host that answers with what the fuzzer makes, so that every reader is reached on the way that a request takes; and what makes
+//! documents by their structure.
+
+pub mod structure;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use image_admission_engine::{validate, validate_settings};
 use image_admission_host::{HostCalls, WireHost};
+use image_admission_untrusted::clock::{Clock, use_clock};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
+use std::time::Duration;
+
+/// The present.
+pub const NOW: Timestamp = Timestamp(1_790_000_000);
 
 /// The type of the statements that are asked for.
 pub const PREDICATE: &str = "https://slsa.dev/provenance/v1";
@@ -27,7 +35,7 @@ pub struct Answers {
     pub artifact: Vec<u8>,
 }
 
-impl HostCalls for Answers {
+impl HostCalls for &Answers {
     fn call(&self, _: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let payload: Value = serde_json::from_slice(payload).expect("the engine writes JSON");
         let of = |text: &str| json!({"digest": text, "is_trusted": true}).to_string().into_bytes();
@@ -62,7 +70,7 @@ fn key() -> SigningKey {
 }
 
 /// The public half in PEM: RFC 8410's prefix, and the key's bytes.
-fn public_key() -> String {
+pub fn public_key() -> String {
     let mut der = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00".to_vec();
     der.extend(key().verifying_key().as_bytes());
     format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", BASE64_STANDARD.encode(der))
@@ -108,21 +116,44 @@ pub fn request(image: &str) -> Value {
 /// What the engine answers: an answer there must be, whatever comes in, and the same for the same.
 pub fn decide(request: &Value, settings: &Value, answers: Answers) -> Value {
     // With settings that are refused nothing else is ever read.
-    static VALID: std::sync::Once = std::sync::Once::new();
+    static VALID: Once = Once::new();
     VALID.call_once(|| {
-        let validity = validate_settings(settings.to_string().as_bytes()).response;
-        assert!(validity.starts_with(br#"{"valid":true"#), "{}", String::from_utf8_lossy(&validity));
+        let validity = validity(&settings.to_string());
+        assert_eq!(validity["valid"], true, "{validity}");
     });
     answer(json!({"request": request, "settings": settings}).to_string().as_bytes(), answers)
 }
 
 /// The same of bytes.
 pub fn answer(payload: &[u8], answers: Answers) -> Value {
-    let host = WireHost(answers);
-    let answer = validate(payload, &host, Timestamp(1_790_000_000));
-    let again = validate(payload, &host, Timestamp(1_790_000_000));
+    answer_at(payload, || &answers, NOW)
+}
+
+/// The same at a time, by a host that is made anew each time.
+pub fn answer_at<H: HostCalls>(payload: &[u8], host: impl Fn() -> H, now: Timestamp) -> Value {
+    let answer = validate(payload, &WireHost(host()), now);
+    let again = validate(payload, &WireHost(host()), now);
     assert!(answer.response == again.response, "another answer for the same");
     let response: Value = serde_json::from_slice(&answer.response).expect("the answer is JSON");
     assert!(response["accepted"].is_boolean(), "{response}");
     response
+}
+
+/// Whether settings are valid, and what is wrong with them.
+pub fn validity(settings: &str) -> Value {
+    let validity = validate_settings(settings.as_bytes()).response;
+    let validity: Value = serde_json::from_slice(&validity).expect("the answer is JSON");
+    assert!(validity["valid"].is_boolean(), "{validity}");
+    validity
+}
+
+/// Lets rules run, by a clock that stands still.
+pub fn let_rules_run() {
+    struct NoTimeGoesBy;
+    impl Clock for NoTimeGoesBy {
+        fn now(&self) -> Option<Duration> {
+            Some(Duration::from_secs(1))
+        }
+    }
+    use_clock(&NoTimeGoesBy);
 }
