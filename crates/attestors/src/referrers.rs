@@ -3,7 +3,7 @@
 //! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution specification.
 //! The host doesn't call the referrers API. The host's view of that index counts if its bytes are proven.
 
-use image_admission_host::{Host, HostFailure};
+use image_admission_host::{Host, HostFailure, is_proven};
 use image_admission_image::manifest::{Descriptor, Kind, Manifest};
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -40,7 +40,7 @@ pub fn artifacts_beside(
         return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
     }
     // An artifact that only another reader finds in it may say that the image is bad.
-    if !manifest.is_proven(&resolved, &|bytes| host.may_hash(bytes)) && is_on(Remedy::ProveIndexes) {
+    if !is_proven(host, &manifest, &resolved) && is_on(Remedy::ProveIndexes) {
         return Err(HostFailure::Malformed(format!(
             "{index}, the index of referrers, may hold more than the host shows of it"
         )));

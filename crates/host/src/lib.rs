@@ -20,7 +20,7 @@ mod registry_failure;
 mod wire;
 mod withheld;
 
-use image_admission_image::manifest::UnreadableManifest;
+use image_admission_image::manifest::{Manifest, UnreadableManifest};
 use image_admission_settings::{GuardedResource, Identity};
 use image_admission_untrusted::json;
 use image_admission_untrusted::unreadable::unreadable;
@@ -129,6 +129,11 @@ pub trait Host {
         let _ = bytes;
         true
     }
+}
+
+/// Whether a manifest is all that the document with this digest says, as far as the request has room to hash its spellings.
+pub fn is_proven(host: &dyn Host, manifest: &Manifest<'_>, digest: &str) -> bool {
+    manifest.is_proven(digest, &|bytes| host.may_hash(bytes))
 }
 
 /// A request to the cluster's authorizers: a SubjectAccessReview.

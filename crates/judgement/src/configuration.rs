@@ -6,7 +6,7 @@
 
 use crate::reason::{RefusedConfiguration, UnknownConfiguration};
 use crate::resolve::{PlatformManifest, ResolvedImage};
-use image_admission_host::{Document, Host};
+use image_admission_host::{Document, Host, is_proven};
 use image_admission_image::ImageReference;
 use image_admission_image::manifest::{BASE_DIGEST, BASE_NAME, Manifest};
 use image_admission_image::platform::Platform;
@@ -108,7 +108,7 @@ fn read_document(
     }
     let manifest = Manifest::read(answer.manifest.get().as_bytes())
         .map_err(|why| RefusedConfiguration::Unreadable(format!("its manifest {why}")))?;
-    let is_proven = manifest.is_proven(&of.digest, &|bytes| host.may_hash(bytes));
+    let is_proven = is_proven(host, &manifest, &of.digest);
     if !is_proven && unproven == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
         return Err(RefusedConfiguration::Unproven);
     }

@@ -4,7 +4,7 @@
 //! proven to have that digest.
 
 use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
-use image_admission_host::Host;
+use image_admission_host::{Host, is_proven};
 use image_admission_image::manifest::{BaseImage, Descriptor, Kind, Manifest};
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, is_digest, is_internal};
@@ -141,9 +141,7 @@ fn find_tagged(
         return Some(standing_for(digest));
     }
     Some(match find_digest(reference, settings, host) {
-        Ok(digest)
-            if manifest.is_proven(&digest, &|bytes| host.may_hash(bytes)) || !is_on(Remedy::ProveTaggedManifest) =>
-        {
+        Ok(digest) if is_proven(host, &manifest, &digest) || !is_on(Remedy::ProveTaggedManifest) => {
             standing_for(digest)
         }
         // The tag has moved since, or no common tool wrote the manifest.
@@ -227,8 +225,7 @@ pub fn find_image(
     let manifest = Manifest::read(&document.0).map_err(|why| Unresolved::NoManifest(why.into()))?;
     // Only of an index it matters, and an index is hashed for it.
     let is_index = manifest.kind() == Kind::Index;
-    let is_proven =
-        is_index && (manifest.is_proven(digest, &|bytes| host.may_hash(bytes)) || !is_on(Remedy::ProveIndexes));
+    let is_proven = is_index && (is_proven(host, &manifest, digest) || !is_on(Remedy::ProveIndexes));
     image_of(&manifest, digest, is_proven, asked)
 }
 

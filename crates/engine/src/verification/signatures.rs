@@ -4,7 +4,7 @@ use super::UNVERIFIED_SHOWN;
 use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_for_signature, one_platform};
 use image_admission_attestors::{Asked, Failure, Refusal, Verdict, Verifier};
 use image_admission_cel::expression::EvaluationError;
-use image_admission_host::{Host, HostFailure, Untrusted};
+use image_admission_host::{Host, HostFailure, Untrusted, is_proven};
 use image_admission_image::ImageReference;
 use image_admission_image::manifest::Manifest;
 use image_admission_judgement::reason::{Beside, Unresolved, Unsigned, Unverified};
@@ -173,8 +173,7 @@ impl<'a> Signatures<'a> {
         let document = document.map_err(|failure| {
             self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
         })?;
-        let is_proven = Manifest::read(&document.0)
-            .is_ok_and(|manifest| manifest.is_proven(&digest, &|bytes| self.host.may_hash(bytes)));
+        let is_proven = Manifest::read(&document.0).is_ok_and(|manifest| is_proven(self.host, &manifest, &digest));
         // A manifest may hide data, so that a node reads another configuration, or runs another image.
         if !is_proven && self.unproven_indexes() == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
             return Err(EvaluationError::Failed(format!(

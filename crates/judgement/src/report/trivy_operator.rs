@@ -15,7 +15,7 @@ use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPl
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::resolve::PlatformManifest;
-use image_admission_host::{Host, HostFailure};
+use image_admission_host::{Host, HostFailure, is_proven};
 use image_admission_image::manifest::{Kind, Manifest};
 use image_admission_scan_report::finding::{EpssScores, Finding, Findings, OperatingSystem, summed};
 use image_admission_scan_report::sbom;
@@ -137,7 +137,7 @@ impl<'a> Shelf<'a> {
                 let manifest = Manifest::read(&document.0)?;
                 // A manifest may hide data, so that a node reads another configuration.
                 let counts = manifest.kind() == Kind::Image
-                    && (manifest.is_proven(digest, &|bytes| self.host.may_hash(bytes)) || !is_on(Remedy::ProveIndexes));
+                    && (is_proven(self.host, &manifest, digest) || !is_on(Remedy::ProveIndexes));
                 Ok(manifest.image_id().filter(|_| counts))
             });
             // A pusher can leave the id out, and push it later. So it identifies nothing, and its lack is no outage.
