@@ -527,10 +527,22 @@ impl Image {
             _ => prefix.to_owned(),
         };
         if image_matching == Some("raw") {
-            return [prefix.written, &of_digest(prefix.written)].iter().any(|start| self.text().starts_with(start));
+            let starts = [prefix.written, &of_digest(prefix.written)];
+            return self
+                .texts(action == "reject")
+                .iter()
+                .any(|text| starts.iter().any(|start| text.starts_with(start)));
         }
         let starts = [prefix.canonical, &of_digest(prefix.canonical)];
         self.names(action == "reject").iter().any(|name| starts.iter().any(|start| name.starts_with(start)))
+    }
+
+    /// What stands in the Pod, as `raw` compares it: without the tag beside a digest, and for the entries that reject with it too.
+    fn texts(&self, with_the_tag_too: bool) -> Vec<String> {
+        let tag = self.tag.filter(|_| self.by_digest).map(|tag| format!(":{tag}")).unwrap_or_default();
+        let without_tag = Self { name: self.name.strip_suffix(&tag).unwrap_or(self.name), ..*self };
+        let with_tag = with_the_tag_too.then(|| self.text());
+        with_tag.into_iter().chain([without_tag.text()]).collect()
     }
 
     /// The names that prefixes are compared with: without the tag when there is a digest, and for the entries that
