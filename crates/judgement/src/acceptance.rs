@@ -21,6 +21,7 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Map, Value};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -367,7 +368,9 @@ impl<'a> Judge<'a> {
         };
         // Pods that couldn't change the verdict aren't looked up.
         let at_best = self.judge_exempted(findings, Some(Timestamp(i64::MIN)));
-        let Some(youngest) = at_best.young.iter().max_by_key(|finding| finding.known) else { return judgement };
+        // Of several that are known since the same time the first is named, whatever the order of the report.
+        let youngest = at_best.young.iter().max_by_key(|finding| (finding.known, Reverse(*finding)));
+        let Some(youngest) = youngest else { return judgement };
         if at_best.verdict != Verdict::Accepted {
             return judgement;
         }

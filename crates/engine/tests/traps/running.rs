@@ -245,6 +245,17 @@ fn what_started_when_the_finding_was_known_did_not_run_before() {
     }
 }
 
+/// A report's order is nobody's word.
+#[test]
+fn of_findings_known_since_the_same_time_the_first_by_name_is_named() {
+    let mut vulnerabilities = ["CVE-2", "CVE-1"].map(|id| vulnerability(id, "CRITICAL", json!("2026-11-19T00:00:00Z")));
+    for _ in 0..2 {
+        let world = World::default().image(IMAGE, 'a').object(found('a', &vulnerabilities));
+        is_rejected(&world, &week(), NOT_BEFORE);
+        vulnerabilities.reverse();
+    }
+}
+
 #[test]
 fn a_finding_of_unknown_date_is_not_young() {
     let ahead = known(json!("2026-11-20T12:00:01Z")).object(pod());
