@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// The most bytes that a request may have hashed to prove its manifests. Their pushers choose how large they are, and each is tried in
-/// many spellings, which takes the module 35 ms for each MiB. What common tools write is found among the first.
+/// many spellings: 8 MiB took the module 0.28 s. What common tools write is found among the first.
 const MAX_HASHED: usize = 16 << 20;
 
 /// Passes calls on, up to a number. Pod authors and pushers influence how many calls there are, and each call holds a worker of the

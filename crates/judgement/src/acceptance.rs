@@ -427,6 +427,7 @@ impl<'a> Judge<'a> {
                 now,
             };
             let mut judgement = judge.judge_running(findings, runs_since);
+            // All are looked at, so that one round leaves out each that changed.
             let changed = judgement.used.iter().filter(|used| !objects.is_current(used.exemption)).count();
             if changed == 0 {
                 if matches!(judgement.verdict, Verdict::Rejected(_)) {
