@@ -340,8 +340,12 @@ impl<'a> Judge<'a> {
                 ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
             )
         };
-        let may_be_excused = self.documents.is_some() || self.objects.is_some() || self.running.is_some();
-        if may_be_excused && !exceeded.iter().any(is_final) { Depth::Excused } else { Depth::Explained }
+        if self.may_be_excused() && !exceeded.iter().any(is_final) { Depth::Excused } else { Depth::Explained }
+    }
+
+    /// Whether something beside the report may excuse its findings.
+    pub(crate) fn may_be_excused(&self) -> bool {
+        self.documents.is_some() || self.objects.is_some() || self.running.is_some()
     }
 
     /// Holds findings against the limits that were read as deep as this.

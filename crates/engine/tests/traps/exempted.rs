@@ -111,6 +111,27 @@ fn the_price_is_paid_where_a_finding_would_reject() {
     assert_eq!(asked(&bad().object(object()), IMAGE, &same), [nobody, list, "get_resource cve-1"]);
 }
 
+/// Nobody says whether a finding is exploited: neither a report of SBOMscanner's, nor a list that isn't there. That of an exempt one
+/// needn't be known, with and without a finding beside it that exceeds a limit.
+#[test]
+fn whether_an_exempt_finding_is_exploited_may_be_unknown() {
+    let list = json!({"from": {"configMap": {"namespace": "security", "name": "kev"}}});
+    for gate in [json!("reject"), list] {
+        let settings = with(own(), &[("/acceptance", json!({"knownExploited": gate}))]);
+        for severity in ["LOW", "CRITICAL"] {
+            let world = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-1", severity)]));
+            let exempt = world.object(object()).decide(IMAGE, &settings);
+            assert!(exempt.allowed, "{}", exempt.response);
+            assert_eq!(
+                exempt.response["audit_annotations"]["container-1.exemptions"],
+                "CVE-1 until 2026-11-30: TICKET-7 (ImageExemption web/cve-1, approved by alice)"
+            );
+            let world = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-2", severity)]));
+            assert!(!world.object(object()).decide(IMAGE, &settings).allowed, "{severity}");
+        }
+    }
+}
+
 /// The reports of each source are read as far as exemptions look.
 #[test]
 fn every_source_asks_for_what_objects_look_at() {

@@ -2,7 +2,8 @@
 
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::reason::{
-    LookUpFailure, NotScanned, OtherImage, Pending, ScanFailure, StaleReport, UnknownAge, Whereabouts,
+    LookUpFailure, NotScanned, OtherImage, Pending, ScanFailure, StaleReport, UnknownAge, UnreadableReport, Untold,
+    Whereabouts,
 };
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use image_admission_attestors::{Asked, Failure};
@@ -315,8 +316,17 @@ pub(crate) fn judge_deeper<'a>(
     read: impl FnOnce(Depth) -> Option<Judgement<'a>>,
 ) -> Judgement<'a> {
     let judgement = judge.judge(first);
-    let Verdict::Rejected(exceeded) = &judgement.verdict else { return judgement };
-    match read(judge.deeper(exceeded)) {
+    let depth = match &judgement.verdict {
+        Verdict::Rejected(exceeded) => judge.deeper(exceeded),
+        // Whether these findings are exploited can't be told. That of an exempt one needn't be.
+        Verdict::Unreadable(UnreadableReport::Untold(Untold::Exploited)) | Verdict::Incomparable(_)
+            if judge.may_be_excused() =>
+        {
+            Depth::Excused
+        }
+        _ => return judgement,
+    };
+    match read(depth) {
         // With more ids, fewer findings may count, and the limits may hold. A contradiction is never accepted.
         Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_) | Verdict::Incomparable(_)) => explained,
         _ => judgement,
