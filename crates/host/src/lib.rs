@@ -51,7 +51,7 @@ pub trait Host {
     }
 
     /// The manifest or the index of an image. The answer is checked only for an `image` of the form
-    /// `repository@digest`. [`image_admission_image::manifest::is_proven`] tells whether it shows all of the document.
+    /// `repository@digest`. [`is_proven`] tells whether it shows all of the document.
     ///
     /// # Errors
     /// The image can't be found, or the call failed.

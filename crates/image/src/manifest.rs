@@ -258,14 +258,6 @@ fn is_index(media_type: &str) -> bool {
     }
 }
 
-/// Whether the host's answer about a manifest, in JSON, is all that the document with this digest says.
-///
-/// # Errors
-/// The answer is no manifest.
-pub fn is_proven(digest: &str, answer: &[u8]) -> Result<bool, UnreadableManifest> {
-    Manifest::read(answer).map(|manifest| manifest.is_proven(digest, &|_| true))
-}
-
 /// Reads the entries of an index, and keeps at most one more than allowed: its pusher chooses how many there are.
 fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Descriptor<'de>>>, D::Error> {
     struct Entries;

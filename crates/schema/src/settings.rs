@@ -125,6 +125,6 @@ pub struct Settings {
 pub enum ImageMatching {
     /// The full name: `nginx` is `docker.io/library/nginx:latest`.
     Canonical,
-    /// The string in the Pod.
+    /// The string in the Pod. Beside a digest, its tag only rejects.
     Raw,
 }

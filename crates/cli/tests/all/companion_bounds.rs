@@ -8,6 +8,7 @@ use image_admission_cel::expression::{Program, Scope, Time, map_of, value_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
 const COMPONENTS: [&str; 6] = [
     "sources/sbomscanner",
@@ -18,6 +19,12 @@ const COMPONENTS: [&str; 6] = [
     "companion-scan-job",
 ];
 const ACCOUNT: &str = "system:serviceaccount:kubewarden:image-admission-companion";
+
+/// What the components are rendered to, once for all cases. None where `kubectl` is missing.
+fn rendered() -> Option<&'static Rendered> {
+    static RENDERED: LazyLock<Option<Rendered>> = LazyLock::new(|| overlay(&COMPONENTS));
+    RENDERED.as_ref()
+}
 
 /// What is asked of the API server.
 struct Request {
@@ -40,7 +47,7 @@ impl Request {
 
     /// What the policies say against it, if this user asks. None where `kubectl` is missing.
     fn refusals(&self, user: &str) -> Option<Vec<String>> {
-        let rendered = overlay(&COMPONENTS)?;
+        let rendered = rendered()?;
         let policies = rendered.of_kind("ValidatingAdmissionPolicy").filter(|policy| self.is_matched(policy));
         let specs: Vec<&Value> = policies.map(|policy| &policy["spec"]).collect();
         assert_eq!(specs.len(), 1, "{} {} {}: one policy is about it", self.operation, self.group, self.resource);
@@ -446,7 +453,7 @@ fn only_its_own_objects_are_deleted() {
 /// It may read no Secret, and these are in its Pod, if somebody made them.
 #[test]
 fn the_secrets_in_its_pod_are_these_and_may_be_missing() {
-    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let Some(rendered) = rendered() else { return };
     let deployment = rendered.of_kind("Deployment").find(|it| it["metadata"]["name"] == COMPANION).unwrap();
     let pod = &deployment["spec"]["template"]["spec"];
     let list = |of: &Value| of.as_array().unwrap().clone();
@@ -616,7 +623,7 @@ fn rights(rendered: &Rendered) -> BTreeSet<Right> {
 
 #[test]
 fn its_rights_are_these_and_no_others() {
-    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let Some(rendered) = rendered() else { return };
     let mut expected = BTreeSet::new();
     let mut grant = |namespace: Option<&str>, of: &[&str], verbs: &[&str], names: &[&str]| {
         for of in of {
@@ -676,15 +683,15 @@ fn its_rights_are_these_and_no_others() {
     let reports =
         ["vulnerabilityreports", "images", "sboms"].map(|one| format!("storage.sbomscanner.kubewarden.io/{one}"));
     grant(Some("sbomscanner"), &reports.each_ref().map(String::as_str), &watch, &[]);
-    assert_eq!(rights(&rendered), expected);
+    assert_eq!(rights(rendered), expected);
 }
 
 #[test]
 fn whatever_it_may_write_is_bounded() {
-    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let Some(rendered) = rendered() else { return };
     let policies: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicy").collect();
     let mut bounded = 0;
-    for (namespace, of, verb, names) in rights(&rendered) {
+    for (namespace, of, verb, names) in rights(rendered) {
         let operation = match verb.as_str() {
             "create" => "CREATE",
             "delete" => "DELETE",
@@ -709,7 +716,7 @@ fn whatever_it_may_write_is_bounded() {
 /// They hold for this account alone, refuse, and refuse too where they can't be evaluated.
 #[test]
 fn every_bound_is_bound() {
-    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let Some(rendered) = rendered() else { return };
     let bindings: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicyBinding").collect();
     let policies: Vec<&Value> = rendered.of_kind("ValidatingAdmissionPolicy").collect();
     assert_eq!((policies.len(), bindings.len()), (8, 8));
@@ -746,7 +753,7 @@ fn every_bound_is_bound() {
 
 #[test]
 fn it_runs_as_what_releases_have() {
-    let Some(rendered) = overlay(&COMPONENTS) else { return };
+    let Some(rendered) = rendered() else { return };
     let [deployment] = rendered.of_kind("Deployment").collect::<Vec<_>>().try_into().unwrap();
     let metadata: Value =
         yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap();

@@ -552,7 +552,7 @@ mod tests {
     }
 
     fn is_proven(digest: &str, document: &[u8]) -> bool {
-        crate::manifest::is_proven(digest, &shown(document)).unwrap()
+        Manifest::read(&shown(document)).unwrap().is_proven(digest, &|_| true)
     }
 
     #[test]
@@ -631,7 +631,8 @@ mod tests {
             r#"{"mediaType":"m","digest":"sha256:1","size":1,"platform":{"architecture":"amd64","os":"linux"}}"#;
         let index = |entry: &str| format!(r#"{{"schemaVersion":2,"mediaType":"i","manifests":[{entry}]}}"#);
         let answer = shown(index(clean).as_bytes());
-        let proven = |document: &str| crate::manifest::is_proven(&sha256(document.as_bytes()), &answer).unwrap();
+        let manifest = Manifest::read(&answer).unwrap();
+        let proven = |document: &str| manifest.is_proven(&sha256(document.as_bytes()), &|_| true);
         assert!(proven(&index(clean)));
         // The host's answer is the same for each of these.
         for hidden in [
