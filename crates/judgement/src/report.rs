@@ -17,7 +17,9 @@ use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
     ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
 };
-use crate::resolve::{Digests, PlatformManifest, Purpose, Resolution, ResolvedImage, resolve, resolve_digest};
+use crate::resolve::{
+    Digests, PlatformManifest, Purpose, Resolution, ResolvedImage, find_index, resolve, resolve_digest,
+};
 use crate::running::{RunningImage, RunningPods};
 use crate::vex::{VexDocuments, VexOfImage};
 use image_admission_attestors::Verifier;
@@ -420,7 +422,7 @@ impl<'a> ReportSearch<'a> {
         }
         let resolution = self.resolution(reference, &known);
         let report = match &resolution.image {
-            Ok(image) => self.search(reference, image),
+            Ok(image) => self.search_with_index(reference, image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: unresolved.state(),
@@ -591,6 +593,20 @@ impl<'a> ReportSearch<'a> {
     /// Whether a failure of an image's registry may be an outage: only if the settings list the registry.
     fn may_be_down(&self, reference: &ImageReference) -> bool {
         self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
+    }
+
+    /// What is known of an image, or else of it as a platform of its index.
+    fn search_with_index(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
+        let report = self.search(reference, image);
+        if report.status != ScanStatus::ReportNotAvailable {
+            return report;
+        }
+        let Some(index) = find_index(reference, image, self.settings, self.host) else { return report };
+        let of_index = self.search(reference, &index);
+        match of_index.status {
+            ScanStatus::Accepted | ScanStatus::Rejected => ScanReport { digest: report.digest, ..of_index },
+            ScanStatus::ReportNotAvailable | ScanStatus::ScanFailed => report,
+        }
     }
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {

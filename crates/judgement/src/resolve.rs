@@ -150,6 +150,29 @@ fn find_tagged(
     })
 }
 
+/// The index of which an image is the one wanted platform, if the tag beside its digest, or `latest` where there is none, stands for
+/// that at present. A policy that wants one platform pins that in the place of a tag, and what scanners and CI say may be about the
+/// tag's index.
+///
+/// A Pod's author wrote the tag. So its index counts only if it is proven to have this image for the platform and no other, and that
+/// there is none is no failure.
+pub fn find_index(
+    reference: &ImageReference,
+    image: &ResolvedImage,
+    settings: &Settings,
+    host: &dyn Host,
+) -> Option<ResolvedImage> {
+    let wants_one = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    if reference.digest() != Some(&image.digest) || !wants_one {
+        return None;
+    }
+    let tagged = [&reference.name(), ":", reference.tag().unwrap_or("latest")].concat();
+    let digest = host.manifest_digest(&tagged).ok().filter(|digest| is_digest(digest) && *digest != image.digest)?;
+    let asked = Asked::new(Purpose { is_vouched_for: false, is_pinned: true }, settings);
+    let index = find_image(reference, &digest, &asked, host).ok()?;
+    (index.pin == image.digest && index.speaks_for_platforms).then_some(index)
+}
+
 /// The digest that a reference stands for: its own, or the tag's present one.
 pub fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Result<String, Unresolved> {
     may_ask(reference, settings)?;

@@ -333,34 +333,6 @@ fn trivy_operator_names_the_index() {
     trap(Remedy::KnowIndexDigest, &world, IMAGE, &settings, "allowed fresh", "denied other_image");
 }
 
-/// Behind a policy that pinned its one platform, the tag says which index the operator scanned.
-#[test]
-fn trivy_operator_names_the_index_of_a_platform_that_was_pinned() {
-    let world = |platforms: &[(&str, char)]| {
-        World::default().index(IMAGE, 'f', platforms).proven('f').object(trivy("web", "pod-p-app", json!(digest('f'))))
-    };
-    let both = [("linux/amd64", 'a'), ("linux/arm64", 'c')];
-    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}], "platforms": ["linux/amd64"]}});
-    let pinned = |letter: char| format!("{IMAGE}@{}", digest(letter));
-    trap(Remedy::KnowIndexDigest, &world(&both), &pinned('a'), &settings, "allowed fresh", "denied other_image");
-    let asked = world(&both);
-    asked.decide(&pinned('a'), &settings);
-    let of_registry = asked.host.calls().into_iter().filter(|call| call.namespace == "oci").map(|call| call.operation);
-    assert_eq!(of_registry.collect::<Vec<_>>(), ["v1/oci_manifest", "v1/manifest_digest", "v1/oci_manifest"]);
-    let is_unknown = |world: &World, image: &str| {
-        let answer = world.decide(image, &settings);
-        assert!(!answer.allowed && answer.state == "other_image", "{}", answer.response);
-    };
-    // It scanned the other platform's image, or may have scanned another one, or what the host doesn't show.
-    is_unknown(&world(&both), &pinned('c'));
-    is_unknown(&world(&[("linux/amd64", 'd'), ("linux/amd64", 'a')]), &pinned('a'));
-    is_unknown(&world(&both).unproven(), &pinned('a'));
-    // The index isn't the tag's any more, there is no such tag, or none that could be asked for.
-    is_unknown(&world(&both).and(|host| host.tag(IMAGE, &digest('e'))), &pinned('a'));
-    is_unknown(&world(&both), &format!("reg.io/team/app:2.0@{}", digest('a')));
-    is_unknown(&world(&both), &format!("reg.io/team/app@{}", digest('a')));
-}
-
 #[test]
 fn older_trivy_operators_name_the_image_id() {
     let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});

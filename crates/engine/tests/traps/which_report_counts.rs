@@ -134,3 +134,65 @@ fn a_scan_of_an_sbom_is_whose_its_subject_says() {
     let index = index.artifact(&beside('f'), 'd', Some('f'), document("cyclonedx", untold, "LOW"));
     assert_eq!(index.decide(IMAGE, &settings).state, "not_scanned");
 }
+
+/// Of the index that the tag stands for, a policy in front pinned the one wanted platform. Reports are about what the tag was then.
+#[test]
+fn reports_of_the_tags_index_are_about_its_pinned_platform() {
+    let both = [("linux/amd64", 'a'), ("linux/arm64", 'c')];
+    let custom = json!({"custom": {"apiVersion": "aquasecurity.github.io/v1alpha1", "kind": "VulnerabilityReport",
+        "namespaces": ["web"], "name": "sha256.{digestHex}", "identity": "digest", "platform": "linux/amd64", "fields": {
+            "registry": "report.registry.server", "repository": "report.artifact.repository", "digest": "report.artifact.digest",
+            "findings": "report.vulnerabilities", "id": "vulnerabilityID", "severity": "severity"}}});
+    let grype = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"}, "matches": [],
+        "source": {"type": "image", "target": {"manifestDigest": digest('f')}}});
+    let pinned = |letter: char| format!("{IMAGE}@{}", digest(letter));
+    type With = Box<dyn Fn(World) -> World>;
+    let sources: [(Value, With); 4] = [
+        (
+            json!({"trivyOperator": {}}),
+            Box::new(|world: World| world.object(trivy("web", "pod-p-app", json!(digest('f'))))),
+        ),
+        (json!({"kubescape": {}}), Box::new(|world: World| world.object(kubescape("ffffff", &digest('f'), &clean())))),
+        (
+            json!({"registry": {"allowUnsigned": true, "platform": "linux/amd64"}}),
+            Box::new(move |world: World| world.artifact(&beside('f'), 'd', Some('f'), grype.clone())),
+        ),
+        (
+            custom,
+            Box::new(|world: World| {
+                world.object(trivy("web", &format!("sha256.{}", "f".repeat(64)), json!(digest('f'))))
+            }),
+        ),
+    ];
+    for (source, with_report) in sources {
+        let settings = |platforms: Value| json!({"reports": {"sources": [source], "platforms": platforms}});
+        let one = settings(json!(["linux/amd64"]));
+        let world = |platforms: &[(&str, char)]| with_report(World::default().index(IMAGE, 'f', platforms).proven('f'));
+        let decides = |world: &World, image: &str, settings: &Value, is_allowed: bool| {
+            let answer = world.decide(image, settings);
+            assert_eq!(answer.allowed, is_allowed, "{image} {settings}: {}", answer.response);
+            assert_eq!(answer.response["mutated_object"].is_null(), image.contains('@'), "{}", answer.response);
+        };
+        let first = world(&both).decide(IMAGE, &one);
+        assert!(first.allowed, "{}", first.response);
+        assert_eq!(first.response["audit_annotations"]["container-1.digest"], digest('f'));
+        assert_eq!(first.response["mutated_object"]["spec"]["containers"][0]["image"], pinned('a'));
+        decides(&world(&both), &pinned('a'), &one, true);
+        // What is pinned isn't the wanted platform, or may not be what was scanned.
+        decides(&world(&both), &pinned('c'), &one, false);
+        decides(&world(&both), &pinned('a'), &settings(json!("all")), false);
+        decides(&world(&[("linux/amd64", 'd'), ("linux/amd64", 'a')]), &pinned('a'), &one, false);
+        decides(&world(&both).unproven(), &pinned('a'), &one, false);
+        // The tag stands for something else now, or for nothing; or there is none, and no `latest`.
+        decides(&world(&both).and(|host| host.tag(IMAGE, &digest('e'))), &pinned('a'), &one, false);
+        decides(&world(&both), &format!("{TARGET}:2.0@{}", digest('a')), &one, false);
+        decides(&world(&both), &format!("{TARGET}@{}", digest('a')), &one, false);
+    }
+    let latest = World::default().index(&format!("{TARGET}:latest"), 'f', &both).proven('f');
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}], "platforms": ["linux/amd64"]}});
+    let by_latest = latest
+        .object(trivy("web", "pod-p-app", json!(digest('f'))))
+        .decide(&format!("{TARGET}@{}", digest('a')), &settings);
+    assert!(by_latest.allowed, "{}", by_latest.response);
+    assert_eq!(by_latest.response["audit_annotations"]["container-1.digest"], digest('a'));
+}

@@ -14,14 +14,13 @@ use super::cluster::{self, Named, NamedReports, Objects, origin};
 use super::source::{self, Described, Knowledge, Statement, TaggedImage, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
-use crate::resolve::{Asked, PlatformManifest, ResolvedImage, find_image};
+use crate::resolve::PlatformManifest;
 use image_admission_host::{Host, HostFailure, is_proven};
 use image_admission_image::manifest::{Kind, Manifest};
-use image_admission_image::{ImageReference, is_digest};
 use image_admission_scan_report::finding::{EpssScores, Finding, Findings, OperatingSystem, summed};
 use image_admission_scan_report::sbom;
 use image_admission_scan_report::score::{self, Number};
-use image_admission_settings::{Platforms, ReportIdentity, Severity, TrivyOperator, UnprovenIndexes};
+use image_admission_settings::{ReportIdentity, Severity, TrivyOperator};
 use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::List;
 use image_admission_untrusted::message::cut;
@@ -58,8 +57,6 @@ struct Shelf<'a> {
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
     /// The ids of images (the digests of their configurations) that had to be requested, by the manifest's digest.
     image_ids: BTreeMap<String, Result<Option<String>, HostFailure>>,
-    /// The images that tags stand for, by the reference that has a digest beside the tag, where that had to be asked.
-    tagged: BTreeMap<ImageReference, Option<ResolvedImage>>,
 }
 
 impl<'a> TrivyOperatorReports<'a> {
@@ -84,56 +81,22 @@ impl<'a> Shelf<'a> {
             objects: Objects::new(host, API_VERSION, kind),
             lists: BTreeMap::new(),
             image_ids: BTreeMap::new(),
-            tagged: BTreeMap::new(),
         }
     }
 
     /// Whether a report is of the wanted image, by the digest that it names: as of v0.24 that of the index or the manifest, and
-    /// from v0.16 to v0.23 the image's id. If a reference has a digest, its tag may stand for that index.
+    /// from v0.16 to v0.23 the image's id.
     fn is_of(&mut self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> Result<bool, HostFailure> {
         if self.is_described(identity, wanted) {
             return Ok(true);
         }
         let Some(digest) = identity.digest().filter(|_| is_on(Remedy::KnowImageId)) else { return Ok(false) };
-        // The tag and the id are worth calls only if everything except the digest is this image's.
+        // The id is worth a call only if everything except the digest is this image's.
         let described = Described { digest: Some(&wanted.manifest.digest), ..self.described(identity) };
         if !wanted.is_described_by(&described, ReportIdentity::Digest) {
             return Ok(false);
         }
-        if self.is_of_tagged_index(identity, wanted) {
-            return Ok(true);
-        }
         Ok(self.image_id(wanted)?.as_deref() == Some(digest))
-    }
-
-    /// Whether a report is of the index that the tag beside a digest stands for, and the digest that of its manifest for the platform
-    /// that the operator scans. A policy that wants one platform pins it so, and the operator scans what stands in the workload: the tag.
-    fn is_of_tagged_index(&mut self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
-        if !self.tagged.contains_key(wanted.reference) {
-            let image = self.find_tagged(wanted);
-            self.tagged.insert(wanted.reference.clone(), image);
-        }
-        let Some(Some(image)) = self.tagged.get(wanted.reference) else { return false };
-        let own = image.platforms.iter().find(|own| own.digest == wanted.manifest.digest);
-        own.is_some_and(|manifest| self.is_described(identity, &WantedPlatform { image, manifest, ..*wanted }))
-    }
-
-    /// What the tag beside a digest stands for at present, or `latest` where there is none. A Pod's author wrote it, so a failure
-    /// says nothing.
-    fn find_tagged(&self, wanted: &WantedPlatform<'_>) -> Option<ResolvedImage> {
-        let reference = wanted.reference;
-        reference.digest()?;
-        let tagged = [&reference.name(), ":", reference.tag().unwrap_or("latest")].concat();
-        let digest = self.host.manifest_digest(&tagged).ok()?;
-        let asked = Asked {
-            platforms: &Platforms::Listed(vec![self.settings.platform.clone()]),
-            unproven_indexes: UnprovenIndexes::Reject,
-            is_verified: false,
-            is_vouched_for: false,
-            is_pinned: false,
-        };
-        let is_other = is_digest(&digest) && digest != wanted.image.digest;
-        is_other.then(|| find_image(reference, &digest, &asked, self.host).ok())?
     }
 
     fn is_described(&self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
