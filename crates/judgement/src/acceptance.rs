@@ -206,6 +206,11 @@ impl<'a> Judge<'a> {
         self.documents.as_ref().map(VexOfImage::platform)
     }
 
+    /// Whether it lists packages, and applies no gate.
+    pub(crate) fn lists_packages(&self) -> bool {
+        self.package_room.is_some()
+    }
+
     /// How much of a report to request first. A summary counts entries that aren't suppressed. Within the limits it is enough to
     /// accept, if nothing but totals decides.
     pub(crate) fn depth(&self) -> Depth {

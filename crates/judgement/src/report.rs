@@ -237,6 +237,8 @@ pub struct ReportSearch<'a> {
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
     /// The VEX documents, for all images of the request; none if the settings name no place for them.
     vex: Option<Rc<VexDocuments<'a>>>,
+    /// Whether what is said of an index counts for its one wanted platform: see [`find_index`].
+    asks_indexes: bool,
 }
 
 /// Which images are rejected that a source has no report of.
@@ -302,7 +304,14 @@ impl<'a> ReportSearch<'a> {
             sboms,
             exploited,
             vex,
+            asks_indexes: true,
         }
+    }
+
+    /// The same for what is said of images alone, whatever index their tags stand for.
+    #[must_use]
+    pub fn without_indexes(self) -> Self {
+        Self { asks_indexes: false, ..self }
     }
 
     /// A source as the settings have it. `rejects` says which images are rejected, where this source knows nothing good about them.
@@ -422,7 +431,7 @@ impl<'a> ReportSearch<'a> {
         }
         let resolution = self.resolution(reference, &known);
         let report = match &resolution.image {
-            Ok(image) => self.search_with_index(reference, image),
+            Ok(image) => self.search(reference, image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: unresolved.state(),
@@ -595,20 +604,6 @@ impl<'a> ReportSearch<'a> {
         self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
-    /// What is known of an image, or else of it as a platform of its index.
-    fn search_with_index(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
-        let report = self.search(reference, image);
-        if report.status != ScanStatus::ReportNotAvailable {
-            return report;
-        }
-        let Some(index) = find_index(reference, image, self.settings, self.host) else { return report };
-        let of_index = self.search(reference, &index);
-        match of_index.status {
-            ScanStatus::Accepted | ScanStatus::Rejected => ScanReport { digest: report.digest, ..of_index },
-            ScanStatus::ReportNotAvailable | ScanStatus::ScanFailed => report,
-        }
-    }
-
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let mut judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         judge.know_exploited(self.exploited.clone());
@@ -691,8 +686,8 @@ impl<'a> ReportSearch<'a> {
         (platforms, known_to)
     }
 
-    /// Asks the sources in turn, until one knows the image. Returns the statements about each wanted platform, their source, and
-    /// how many sources were asked. A failed look-up never counts as "doesn't know".
+    /// Asks the sources in turn, until one knows the image, or the index of which it is the one wanted platform. Returns the statements
+    /// about each wanted platform, their source, and how many sources were asked. A failed look-up never counts as "doesn't know".
     fn ask(
         &mut self,
         kind: DocumentKind,
@@ -716,6 +711,8 @@ impl<'a> ReportSearch<'a> {
         let at_mirror = at_mirror.as_ref();
         let is_tag_certain = self.settings.mirrors.of(reference.host()).is_none_or(Mirror::asks_both);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
+        let vex = self.vex.as_ref().filter(|_| kind == DocumentKind::Report);
+        let mut index = None;
         let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         let sources = match kind {
             DocumentKind::Report => &mut self.sources,
@@ -723,6 +720,10 @@ impl<'a> ReportSearch<'a> {
         };
         for (number, (name, source)) in sources.iter_mut().enumerate() {
             for ((manifest, statements), is_asked) in image.platforms.iter().zip(&mut statements).zip(is_asked) {
+                // No report can be about an entry that is no manifest. The others are judged all the same.
+                if manifest.unjudgeable.is_some() || !*is_asked {
+                    continue;
+                }
                 let wanted = WantedPlatform {
                     reference,
                     at_mirror,
@@ -734,16 +735,20 @@ impl<'a> ReportSearch<'a> {
                     max_age,
                     now,
                 };
-                // No report can be about an entry that is no manifest. The others are judged all the same.
-                if manifest.unjudgeable.is_none() && *is_asked {
-                    // A VEX statement about one platform may not apply to another.
-                    let of_platform =
-                        self.vex.as_ref().filter(|_| kind == DocumentKind::Report).map(|vex| {
-                            Box::new(judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)))
-                        });
-                    let found = source.find(&wanted, of_platform.as_deref().unwrap_or(judge));
-                    statements.extend(found.into_iter().map(|statement| statement.of_index(&wanted)));
+                let mut found = find_in(source.as_mut(), &wanted, judge, vex);
+                if self.asks_indexes
+                    && !found.iter().any(Statement::knows_the_image)
+                    && let Some(index) =
+                        index.get_or_insert_with(|| find_index(reference, image, self.settings, self.host))
+                    && let Some(manifest) = index.platforms.first()
+                {
+                    let of_index =
+                        find_in(source.as_mut(), &WantedPlatform { image: index, manifest, ..wanted }, judge, vex);
+                    if of_index.iter().any(Statement::knows_the_image) {
+                        found = of_index;
+                    }
                 }
+                statements.extend(found);
             }
             if statements.iter().flatten().any(Statement::knows_the_image) {
                 return (statements, Some(*name), number + 1);
@@ -751,6 +756,20 @@ impl<'a> ReportSearch<'a> {
         }
         (statements, None, sources.len())
     }
+}
+
+/// What a source knows of a platform. A VEX statement about one platform may not apply to another.
+fn find_in<'a>(
+    source: &mut (dyn Source<'a> + 'a),
+    wanted: &WantedPlatform<'_>,
+    judge: &Judge<'a>,
+    vex: Option<&Rc<VexDocuments<'a>>>,
+) -> Vec<Statement<'a>> {
+    let of_platform = vex.map(|vex| {
+        Box::new(judge.clone().with_vex(VexOfImage::new(vex, wanted.reference, wanted.image, wanted.manifest)))
+    });
+    let found = source.find(wanted, of_platform.as_deref().unwrap_or(judge));
+    found.into_iter().map(|statement| statement.of_index(wanted)).collect()
 }
 
 /// The exemptions that an image's result may depend on: by their last day, reason and object, the ids that they were needed for.

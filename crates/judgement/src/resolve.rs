@@ -163,7 +163,9 @@ pub fn find_index(
     host: &dyn Host,
 ) -> Option<ResolvedImage> {
     let wants_one = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
-    if reference.digest() != Some(&image.digest) || !wants_one {
+    // What is an index itself is no platform of one.
+    let stands_alone = matches!(image.platforms.as_slice(), [own] if own.digest == image.digest);
+    if reference.digest() != Some(&image.digest) || !stands_alone || !wants_one {
         return None;
     }
     let tagged = [&reference.name(), ":", reference.tag().unwrap_or("latest")].concat();

@@ -71,6 +71,19 @@ fn what_is_known_of_a_scan() {
     check("quay.io/team/web:1", json!({}), StubHost::not_to_be_asked(), Some("registry_not_allowed"));
 }
 
+/// Whoever moves a tag would take the report of what it stood for away: a platform that a workload names has a scan of its own.
+#[test]
+fn a_platforms_scan_isnt_that_of_its_tags_index() {
+    let index = json!({"manifests": [{"digest": digest(), "platform": {"os": "linux", "architecture": "amd64"}}]});
+    let of_index = report(&digest_of(&index.to_string()), 0);
+    let host = || {
+        let at = format!("ghcr.io/team/web@{}", digest());
+        StubHost::default().pushed(IMAGE, index.clone()).manifest(&at, manifest()).object(of_index.clone())
+    };
+    check(IMAGE, json!({}), host(), Some("fresh"));
+    check(&format!("{IMAGE}@{}", digest()), json!({}), host(), Some("not_scanned"));
+}
+
 #[test]
 fn where_no_report_decides_nobody_is_asked() {
     let pre_scan = |policy: &str| json!({"preScanPolicies": {"defaultPolicy": policy}});

@@ -1,8 +1,8 @@
 //! What an image is made of, as expressions and rules ask for it: packages that aren't known are never "none".
 
-use super::sboms::{fine, package, sbom, spdx, world};
-use super::world::World;
-use super::{IMAGE, report, trap, with};
+use super::sboms::{fine, package, sbom, signed, spdx, world};
+use super::world::{World, digest};
+use super::{IMAGE, KEY, beside, report, trap, with};
 use image_admission_engine::check_settings;
 use image_admission_untrusted::clock::{Clock, use_clock};
 use image_admission_untrusted::remedy::{Remedy, without};
@@ -242,4 +242,30 @@ fn nothing_tells_without_sboms() {
         let problems = check_settings(&settings).map(|_| ()).unwrap_err().to_string();
         assert!(problems.contains("name where SBOMs come from in `reports.sboms`"), "{problems}");
     }
+}
+
+/// An SBOM beside the image is read once for a gate and once for a rule: what the one made of it isn't what the other asks.
+#[test]
+fn a_gate_and_a_rule_each_read_an_attached_sbom() {
+    use_clock(&Stopped);
+    let of = |packages: &[Value]| {
+        let at = beside('a').replace(".scan", ".sbom");
+        let world = World::default().image(IMAGE, 'a').object(report('a', &[]));
+        world.artifact(&at, 'd', Some('a'), spdx(packages)).signed(&format!("reg.io/team/app@{}", digest('d')), KEY)
+    };
+    let denies = signed();
+    assert!(of(&[fine()]).decide(IMAGE, &denies).allowed);
+    assert!(!of(&[fine(), package(OLD, "MIT")]).decide(IMAGE, &denies).allowed);
+    // The gate comes first: the rule is told all packages.
+    let mut rule = denies.clone();
+    rule["customRules"] = json!("deny_image[\"no\"] { input.SbomPackages[_].name == \"p\" }");
+    let answer = of(&[fine()]).decide(IMAGE, &rule);
+    assert!(!answer.allowed, "{}", answer.response);
+    // The expression comes first: the gate judges.
+    let mut told = denies;
+    told["imageVerification"] =
+        json!([{"name": "x", "verifications": [{"expression": "images.all.all(i, sbomPackages(i).size() > 0)"}]}]);
+    assert!(of(&[fine()]).decide(IMAGE, &told).allowed);
+    let answer = of(&[fine(), package(OLD, "MIT")]).decide(IMAGE, &told);
+    assert!(!answer.allowed, "{}", answer.response);
 }

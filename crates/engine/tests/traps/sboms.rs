@@ -416,7 +416,7 @@ fn the_licence_that_was_concluded_counts() {
 }
 
 /// An artifact beside the image, in the form of a whole document.
-fn signed() -> Value {
+pub(super) fn signed() -> Value {
     let attestors = json!([{"name": "ci", "cosign": {"key": {"data": super::KEY}}}]);
     json!({"acceptance": {"packages": {"deny": [{"purl": LOG4J, "versions": "<2.17.1"}]}},
            "reports": {"sboms": [{"registry": {"attestors": attestors}}]}})

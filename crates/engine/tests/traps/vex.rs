@@ -1011,3 +1011,34 @@ fn more_than_is_compared_clears_nothing() {
         }
     }
 }
+
+/// The report of an index stands beside its pinned platform, too. It is judged with the documents of the index, where it counts as that.
+#[test]
+fn a_report_of_the_index_is_judged_with_what_is_said_of_the_index() {
+    let document = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"},
+        "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical"},
+                     "artifact": {"name": "openssl", "version": "3.0", "purl": "pkg:apk/alpine/openssl@3.0"}}],
+        "source": {"type": "image", "target": {"manifestDigest": digest('f')}}});
+    let affected = with(
+        statement(),
+        &[
+            ("/status", json!("affected")),
+            ("/justification", Value::Null),
+            ("/products", json!([{"@id": "pkg:oci/app"}])),
+        ],
+    );
+    let world = World::default()
+        .index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')])
+        .artifact(&super::beside('f'), 'd', Some('f'), document)
+        .and(|host| host.tag(&super::beside('a'), &digest('d')))
+        .artifact(&tag('a'), 'e', Some('a'), openvex(&[statement()]))
+        .signed(&artifact('e'), KEY)
+        .artifact(&tag('f'), 'b', Some('f'), openvex(&[affected]))
+        .signed(&artifact('b'), KEY);
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true, "platform": "linux/amd64"}}],
+                                      "platforms": ["linux/amd64"], "vex": [place("security", KEY)]}});
+    for image in [IMAGE.to_owned(), format!("{IMAGE}@{}", digest('a'))] {
+        let answer = world.decide(&image, &settings);
+        assert!(!answer.allowed && answer.state == "fresh", "{image}: {}", answer.response);
+    }
+}

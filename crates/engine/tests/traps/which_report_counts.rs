@@ -196,3 +196,39 @@ fn reports_of_the_tags_index_are_about_its_pinned_platform() {
     assert!(by_latest.allowed, "{}", by_latest.response);
     assert_eq!(by_latest.response["audit_annotations"]["container-1.digest"], digest('a'));
 }
+
+/// An index hides more than a manifest can: where a Pod names one, its own platforms are judged, whatever another index says it is.
+#[test]
+fn what_is_an_index_is_no_platform_of_the_tags_index() {
+    let entry = |architecture: &str, letter| json!({"digest": digest(letter), "platform": {"os": "linux", "architecture": architecture}});
+    let nested = json!({"manifests": [entry("amd64", 'b'), entry("arm64", 'c')]});
+    let of_index = trivy("web", "pod-p-app", json!(digest('f')));
+    let world = || {
+        World::default()
+            .index(IMAGE, 'f', &[("linux/amd64", 'a')])
+            .manifest('a', nested.clone())
+            .object(of_index.clone())
+    };
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}], "platforms": ["linux/amd64"]}});
+    for world in [world().proven('a').proven('f'), world().proven('f')] {
+        let answer = world.decide(&format!("{IMAGE}@{}", digest('a')), &settings);
+        assert!(!answer.allowed, "{}", answer.response);
+    }
+}
+
+/// The first source that knows the image decides, even if its report is old.
+#[test]
+fn a_source_that_knows_the_platform_is_not_passed_over_for_its_index() {
+    let mut stale = kubescape(&format!("sha256-{}-aaaaaa", "a".repeat(64)), &digest('a'), &clean());
+    stale["spec"]["metadata"] = json!({"report": {"createdAt": "2026-01-01T00:00:00Z"}});
+    let grype = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"}, "matches": [],
+                       "source": {"type": "image", "target": {"manifestDigest": digest('f')}}});
+    let platforms = [("linux/amd64", 'a'), ("linux/arm64", 'c')];
+    let world = || World::default().index(IMAGE, 'f', &platforms).artifact(&beside('f'), 'd', Some('f'), grype.clone());
+    let settings = json!({"reports": {"maxAge": "24h", "platforms": ["linux/amd64"], "sources": [
+        {"kubescape": {}}, {"registry": {"allowUnsigned": true, "platform": "linux/amd64"}}]}});
+    let pinned = format!("{IMAGE}@{}", digest('a'));
+    assert!(world().decide(&pinned, &settings).allowed);
+    let answer = world().object(stale).decide(&pinned, &settings);
+    assert_eq!((answer.allowed, answer.state.as_str()), (false, "stale"), "{}", answer.response);
+}

@@ -141,9 +141,9 @@ impl<'a> KubescapeReports<'a> {
         wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Judged<'a> {
-        if let Some(((of, platform), judged)) = self.judged.get(name)
-            && of == wanted.reference
-            && platform.as_deref() == judge.platform()
+        let judged_for = wanted.judged_for(judge);
+        if let Some((of, judged)) = self.judged.get(name)
+            && *of == judged_for
         {
             return judged.clone();
         }
@@ -167,8 +167,7 @@ impl<'a> KubescapeReports<'a> {
                 Some(judge.judge_at(depth, &again.findings().ok()?.ok()?))
             }))
         });
-        self.judged
-            .insert(name.to_owned(), ((wanted.reference.clone(), judge.platform().map(str::to_owned)), judged.clone()));
+        self.judged.insert(name.to_owned(), (judged_for, judged.clone()));
         judged
     }
 

@@ -10,7 +10,6 @@ use crate::attached::{Attachments, Content, Found, Trusted};
 use crate::reason::{DocumentKind, NotScanned, OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use image_admission_attestors::Verifier;
 use image_admission_host::Host;
-use image_admission_image::ImageReference;
 use image_admission_image::platform::Platform;
 use image_admission_scan_report::document::{self, ScannedDocument};
 use image_admission_scan_report::sbom::{self, Sbom};
@@ -110,7 +109,7 @@ impl<'a> AttachedReports<'a> {
     ) -> Option<Statement<'a>> {
         let artifact = trusted.artifact.as_str();
         let subject = content.subject.as_ref().map(JsonString::as_str);
-        let judged = self.judged(artifact, content, wanted.reference, judge);
+        let judged = self.judged(artifact, content, wanted, judge);
         let judged = match judged.as_ref() {
             Ok(judged) => judged,
             Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
@@ -169,12 +168,12 @@ impl<'a> AttachedReports<'a> {
         &mut self,
         artifact: &str,
         content: &Content<'_>,
-        reference: &ImageReference,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Rc<Result<Judged<'a>, UnreadableReport>> {
-        if let Some(((of, platform), judged)) = self.judged.get(artifact)
-            && of == reference
-            && platform.as_deref() == judge.platform()
+        let judged_for = wanted.judged_for(judge);
+        if let Some((of, judged)) = self.judged.get(artifact)
+            && *of == judged_for
         {
             return Rc::clone(judged);
         }
@@ -186,7 +185,6 @@ impl<'a> AttachedReports<'a> {
             DocumentKind::Sbom => sbom::read(content.json).map(|sbom| Judged::sbom(sbom, created, judge)),
         };
         let judged = Rc::new(read.map_err(UnreadableReport::from));
-        let judged_for = (reference.clone(), judge.platform().map(str::to_owned));
         self.judged.insert(artifact.to_owned(), (judged_for, Rc::clone(&judged)));
         judged
     }

@@ -71,8 +71,15 @@ impl TaggedImage<'_> {
     }
 }
 
-/// The image that a report was judged for, and its platform's digest, if that matters.
-pub(crate) type JudgedFor = (ImageReference, Option<String>);
+/// What a judgement on a document depends on, beside the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct JudgedFor {
+    reference: ImageReference,
+    digest: String,
+    /// The platform's digest, if that matters.
+    platform: Option<String>,
+    lists_packages: bool,
+}
 
 /// What a report says about whose it is, unchanged.
 #[derive(Debug, Default)]
@@ -267,6 +274,16 @@ impl WantedPlatform<'_> {
     /// so a report about the index may be about another entry.
     pub(crate) fn is_named_by(&self, digest: Option<&str>) -> bool {
         self.manifest.platform.is_some() || self.stands_alone() || digest == Some(&self.manifest.digest)
+    }
+
+    /// What a judgement by this judge depends on.
+    pub(crate) fn judged_for(&self, judge: &Judge<'_>) -> JudgedFor {
+        JudgedFor {
+            reference: self.reference.clone(),
+            digest: self.image.digest.clone(),
+            platform: judge.platform().map(str::to_owned),
+            lists_packages: judge.lists_packages(),
+        }
     }
 
     /// Whether the image has only one platform, so that statements about the image are about that.
