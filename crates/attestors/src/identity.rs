@@ -1,7 +1,7 @@
 //! Whether the certificate that signed is one of an attestor.
 
 use cel::Value;
-use image_admission_cel::expression::{Program, Scope, Time, map_of};
+use image_admission_cel::expression::{EvaluationError, Program, Scope, Time, map_of};
 use image_admission_cel::functions::regex::is_match;
 use image_admission_evidence::sigstore;
 use image_admission_settings::{Attestor, Expression, Identity, TextMatch};
@@ -14,7 +14,14 @@ const GITHUB: &str = "https://token.actions.githubusercontent.com";
 const MAX_SHOWN: usize = 160;
 
 /// Why the certificate isn't the attestor's; none if it is.
-pub(crate) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity, time: &Time) -> Option<String> {
+///
+/// # Errors
+/// There is no time or memory left to find that out. Whoever chooses what else is judged brings that about.
+pub(crate) fn mismatch(
+    attestor: &Attestor,
+    signer: &sigstore::Identity,
+    time: &Time,
+) -> Result<Option<String>, String> {
     let (issuer, subject) = (signer.issuer.as_str(), signer.subject.as_str());
     // As hosts have it, so that `https://github.com/team` is not `https://github.com/team-of-others/`.
     let below = |prefix: &str| subject.starts_with(&[prefix, if prefix.ends_with('/') { "" } else { "/" }].concat());
@@ -36,39 +43,44 @@ pub(crate) fn mismatch(attestor: &Attestor, signer: &sigstore::Identity, time: &
             (matches(own, issuer) && matches(wanted, subject), (written(own), written(wanted)))
         }
         Identity::Key(_) | Identity::KeyInCluster(_) | Identity::Certificate { .. } | Identity::Notary(_) => {
-            return Some(format!("is signed by an identity, and `{}` has none", cut(&attestor.name, 64)));
+            return Ok(Some(format!("is signed by an identity, and `{}` has none", cut(&attestor.name, 64))));
         }
     };
     let (own_issuer, own_subject) = wanted;
     if is_own {
-        let why = unmet(attestor.certificate.as_ref()?, signer, time)?;
-        return Some(format!("is by `{}`, and {why}", cut(subject, MAX_SHOWN)));
+        let Some(expression) = &attestor.certificate else { return Ok(None) };
+        let why = unmet(expression, signer, time)?;
+        return Ok(why.map(|why| format!("is by `{}`, and {why}", cut(subject, MAX_SHOWN))));
     }
-    Some(format!(
+    Ok(Some(format!(
         "is by `{}` of {}, and {} is `{}` of {}",
         cut(subject, MAX_SHOWN),
         cut(issuer, MAX_SHOWN),
         cut(&attestor.name, 64),
         cut(&own_subject, MAX_SHOWN),
         cut(&own_issuer, MAX_SHOWN)
-    ))
+    )))
 }
 
 /// Why an expression doesn't hold for a certificate, whose claims it sees as `certificate`.
-fn unmet(expression: &Expression, signer: &sigstore::Identity, time: &Time) -> Option<String> {
+///
+/// # Errors
+/// As for [`mismatch`].
+fn unmet(expression: &Expression, signer: &sigstore::Identity, time: &Time) -> Result<Option<String>, String> {
     // It was read when the policy was deployed, so this hardly ever fails.
     let program = match Program::read(&expression.text) {
         Ok(program) => program,
-        Err(why) => return Some(format!("{}: {why}", expression.path)),
+        Err(why) => return Ok(Some(format!("{}: {why}", expression.path))),
     };
     let mut scope = Scope::new(std::iter::once(&program.references), time);
     let names = [("subject", &signer.subject), ("issuer", &signer.issuer)].into_iter();
     let claims = names.chain(signer.extensions.iter().map(|(name, value)| (*name, value)));
     scope.set("certificate", map_of(claims.map(|(name, value)| (name, Value::from(value.as_str())))));
     match program.evaluate(&scope) {
-        Ok(Value::Bool(true)) => None,
-        Ok(_) => Some(format!("`{}` is not true of its certificate", cut(&expression.text, MAX_SHOWN))),
-        Err(why) => Some(format!("`{}` has no value for its certificate: {why}", cut(&expression.text, MAX_SHOWN))),
+        Ok(Value::Bool(true)) => Ok(None),
+        Ok(_) => Ok(Some(format!("`{}` is not true of its certificate", cut(&expression.text, MAX_SHOWN)))),
+        Err(EvaluationError::Limit(why)) => Err(format!("{}: {why}", expression.path)),
+        Err(why) => Ok(Some(format!("`{}` has no value for its certificate: {why}", cut(&expression.text, MAX_SHOWN)))),
     }
 }
 

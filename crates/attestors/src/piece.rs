@@ -199,6 +199,11 @@ impl Piece {
     }
 }
 
+/// A piece isn't verified, since that would take more than a request may. Others bring that about, so it is no outage.
+fn unverified(place: &str, why: String) -> Failure {
+    Failure::registry(&format!("{place} isn't verified"), HostFailure::Malformed(why))
+}
+
 impl Verifier<'_> {
     /// The statement in a piece, or nothing of a signature, if an attestor signed it and it is what is wanted.
     ///
@@ -224,9 +229,8 @@ impl Verifier<'_> {
         if self.in_vain.get() < MAX_IN_VAIN {
             return Ok(());
         }
-        // Whoever writes there brings it about, so it is no outage.
         let why = "what was verified before it and doesn't count took too much work; delete what others wrote there";
-        Err(Failure::registry(&format!("{place} isn't verified"), HostFailure::Malformed(why.to_owned())))
+        Err(unverified(place, why.to_owned()))
     }
 
     fn look_at(
@@ -335,8 +339,9 @@ impl Verifier<'_> {
             return Err(because("is signed by a key, and not by a certificate"));
         };
         match identity::mismatch(attestor, identity, &self.time) {
-            None => Ok(signed),
-            Some(why) => Err(because(&why)),
+            Ok(None) => Ok(signed),
+            Ok(Some(why)) => Err(because(&why)),
+            Err(why) => Err(unverified(place, why).into()),
         }
     }
 

@@ -610,9 +610,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     answer = Ok(assumed);
                 }
                 let is_other = question.assumed().is_none_or(|assumed| answer != Ok(assumed));
-                asking.answers.add(question, answer);
+                let is_taken_back = asking.answers.add(question, answer);
                 // Later questions may not come up again.
-                if is_other {
+                if is_other || is_taken_back {
                     is_as_assumed = false;
                     break;
                 }

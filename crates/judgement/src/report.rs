@@ -400,7 +400,13 @@ impl<'a> ReportSearch<'a> {
             self.known.entry(reference).or_default().borrow_mut().digest = Some(digest);
         }
         for reference in vouched_for {
-            self.known.entry(reference).or_default().borrow_mut().is_vouched_for = true;
+            let mut known = self.known.entry(reference).or_default().borrow_mut();
+            known.is_vouched_for = true;
+            // A signed digest stays, even if an expression asked for the report before that was known.
+            if let Some(found) = &mut known.found {
+                let found = Rc::make_mut(found);
+                found.pin.clone_from(&found.digest);
+            }
         }
     }
 

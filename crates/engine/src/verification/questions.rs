@@ -163,9 +163,18 @@ impl Answers {
         (std::mem::take(&mut table.open), is_unsure)
     }
 
-    /// Notes an answer.
-    pub(crate) fn add(&self, question: Question, answer: Result<Value, EvaluationError>) {
-        self.table().answers.insert(question, answer);
+    /// Notes an answer, and says whether it takes an earlier one back: one more attestor may vouch for another document of an
+    /// attestation that was read.
+    pub(crate) fn add(&self, question: Question, answer: Result<Value, EvaluationError>) -> bool {
+        let mut table = self.table();
+        let read = match &question {
+            Question::Attestation { image, attestation, .. } => {
+                table.answers.remove(&Question::Payload { image: image.clone(), attestation: attestation.clone() })
+            }
+            _ => None,
+        };
+        table.answers.insert(question, answer);
+        read.is_some()
     }
 
     /// The outages of the last evaluation: its errors in its own words, each with its image.

@@ -865,3 +865,20 @@ fn attestors_that_can_not_attest_are_refused() {
         refused(path, &place(broken_store.clone()), "`team`: ");
     }
 }
+
+/// Whether an attestor signed isn't known where no time is left for its expression. What it says may be the bad report.
+#[test]
+fn who_is_not_recognised_in_time_is_not_somebody_else() {
+    let workflow = entry("report-workflow.json");
+    let mut described = attestor(&workflow);
+    described["name"] = json!("workflow");
+    described["cosign"]["keyless"]["matchCertificate"] = json!("certificate.runnerEnvironment == 'github-hosted'");
+    let mut settings = source(VULN, described);
+    settings["reports"]["sources"][0]["attestation"]["attestors"].as_array_mut().unwrap().push(attestor(&entry(CLEAN)));
+    let host = || places(&[], &["report-workflow.json", CLEAN]);
+    let answer = ask(&settings, &host());
+    assert!(answer.accepted, "{}", answer.message);
+    crate::clock::use_clock_without_time();
+    let answer = ask(&settings, &host());
+    assert!(!answer.accepted && answer.state() == "look_up_failed", "{}", answer.message);
+}

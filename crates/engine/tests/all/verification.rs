@@ -1641,3 +1641,42 @@ fn the_proposals_own_example_says_what_to_write_instead() {
     let text = found.join("\n");
     assert_eq!(text, include_str!("verification/proposal.txt").trim_end(), "{text}");
 }
+
+/// Two attestors vouch for different documents of one attestation. Whichever is asked first, neither document is read for both.
+#[test]
+fn a_document_of_one_attestor_is_not_read_for_anothers() {
+    let (image, kind) = ("ghcr.io/team/app:1", "application/vnd.acme.approval+json");
+    let about = digest(image);
+    let name = |document: &str| format!("ghcr.io/team/app@{}", digest(document));
+    let entry = |document: &str| json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": kind, "digest": digest(document), "size": 1});
+    let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+                       "manifests": [entry("good"), entry("bad")]});
+    let document = |document: &str, ok: bool| {
+        let manifest = json!({"config": {"mediaType": kind}, "subject": {"digest": about}});
+        json!({"manifest": manifest, "digest": digest(document), "config": {"ok": ok}})
+    };
+    let host = || {
+        let host = world().pushed(&format!("ghcr.io/team/app:{}", about.replace(':', "-")), index.clone());
+        let host = host.artifact_says(&name("good"), document("good", true)).signed(&name("good"), KEY);
+        host.artifact_says(&name("bad"), document("bad", false)).signed(&name("bad"), OTHER_KEY)
+    };
+    let says = |by: &str| {
+        format!(
+            "verifyAttestationSignatures(i, attestations.approval, [attestors.{by}]) > 0 && payload(i, attestations.approval).ok"
+        )
+    };
+    let each = |by: &str| json!({"expression": format!("images.all.all(i, {})", says(by))});
+    let both = json!({"expression": format!("images.all.all(i, {} && {})", says("team"), says("other"))});
+    for (verifications, accepted) in [
+        (json!([each("team")]), true),
+        (json!([each("other")]), false),
+        (json!([each("other"), each("team")]), false),
+        (json!([each("team"), each("other")]), false),
+        (json!([both]), false),
+    ] {
+        let policy =
+            json!({"attestations": [{"name": "approval", "referrer": {"type": kind}}], "verifications": verifications});
+        let answer = ask(&settings(&policy), &request(&pod(&[image])), &host());
+        assert_eq!(answer["accepted"], accepted, "{verifications}: {answer}");
+    }
+}

@@ -1042,3 +1042,24 @@ fn a_report_of_the_index_is_judged_with_what_is_said_of_the_index() {
         assert!(!answer.allowed && answer.state == "fresh", "{image}: {}", answer.response);
     }
 }
+
+/// An index may have one manifest for two platforms. What a document says of the one clears nothing for the other.
+#[test]
+fn one_manifest_under_two_platforms_is_judged_for_each() {
+    let document = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"},
+        "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical"},
+                     "artifact": {"name": "openssl", "version": "3.0", "purl": "pkg:apk/alpine/openssl@3.0"}}],
+        "source": {"type": "image", "target": {"manifestDigest": digest('a')}}});
+    let of_arm = with(statement(), &[("/products", json!([{"@id": "pkg:oci/app?arch=arm64"}]))]);
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}],
+        "platforms": ["linux/amd64", "linux/arm64"], "vex": [place("security", KEY)]}});
+    for order in [["linux/amd64", "linux/arm64"], ["linux/arm64", "linux/amd64"]] {
+        let world = World::default()
+            .index(IMAGE, 'f', &order.map(|platform| (platform, 'a')))
+            .artifact(&super::beside('a'), 'd', Some('a'), document.clone())
+            .artifact(&tag('a'), 'e', Some('a'), openvex(std::slice::from_ref(&of_arm)))
+            .signed(&artifact('e'), KEY);
+        let answer = world.decide(IMAGE, &settings);
+        assert!(!answer.allowed, "{order:?}: {}", answer.response);
+    }
+}

@@ -340,3 +340,20 @@ fn what_the_policy_may_not_read_is_no_outage() {
     let down = World::default().image(IMAGE, 'a').and(|host| host.fails("get_resource", "the cluster is away"));
     decides(&down, IMAGE, &json!({"scanPolicies": {"scanFailed": "accept-outages"}}), "allowed look_up_failed");
 }
+
+/// Its Pods are looked up by the signed digest again, whether or not an expression asked for the report before.
+#[test]
+fn a_signed_index_stays_whoever_asked_for_its_report() {
+    let world = World::default()
+        .index(IMAGE, 'f', &[("linux/amd64", 'a')])
+        .object(report('a', &[]))
+        .signed(&format!("reg.io/team/app@{}", digest('f')), super::KEY);
+    for more in ["", " && scanReport(i).Passed"] {
+        let expression = format!("images.all.all(i, verifyImageSignatures(i, [attestors.ci]) > 0{more})");
+        let settings = json!({"reports": {"platforms": ["linux/amd64"]}, "imageVerification": [{"name": "s",
+            "attestors": [{"name": "ci", "cosign": {"key": {"data": super::KEY}}}],
+            "verifications": [{"expression": expression}]}]});
+        let answer = decides(&world, IMAGE, &settings, "allowed fresh");
+        assert_eq!(runs(&answer), format!("{IMAGE}@{}", digest('f')), "{more}");
+    }
+}

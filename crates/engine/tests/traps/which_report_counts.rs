@@ -232,3 +232,32 @@ fn a_source_that_knows_the_platform_is_not_passed_over_for_its_index() {
     let answer = world().object(stale).decide(&pinned, &settings);
     assert_eq!((answer.allowed, answer.state.as_str()), (false, "stale"), "{}", answer.response);
 }
+
+/// Another repository doesn't have the image whose digest its index lists: that says nothing of the image's id where it is.
+#[test]
+fn an_image_id_is_asked_for_where_the_image_is() {
+    let mut bad = trivy("web", "replicaset-a-x", json!(digest('0')));
+    bad["report"]["summary"]["criticalCount"] = json!(1);
+    bad["report"]["summary"]["highCount"] = json!(0);
+    bad["report"]["vulnerabilities"][0]["severity"] = json!("CRITICAL");
+    let mut of_decoy = trivy("web", "replicaset-b-x", json!(digest('9')));
+    of_decoy["report"]["artifact"]["repository"] = json!("evil/app");
+    let index = json!({"manifests": [{"digest": digest('a'), "platform": {"os": "linux", "architecture": "amd64"}}]});
+    let decoy = "reg.io/evil/app:1.0";
+    let clean = json!({"descriptor": {"name": "grype"}, "matches": [],
+                       "source": {"type": "image", "target": {"manifestDigest": digest('a')}}});
+    let world = World::default()
+        .image(IMAGE, 'a')
+        .proven('a')
+        .object(bad)
+        .object(of_decoy)
+        .artifact(&beside('a'), 'd', Some('a'), clean)
+        .and(|host| host.tag(decoy, &digest('e')).manifest(&format!("reg.io/evil/app@{}", digest('e')), index))
+        .proven('e');
+    let settings = json!({"scanPolicies": {"customPolicies": [{"prefix": "reg.io/evil/", "action": "accept"}]},
+        "reports": {"platforms": ["linux/amd64"], "sources": [{"trivyOperator": {}}, {"registry": {"allowUnsigned": true}}]}});
+    for images in [vec![IMAGE], vec![IMAGE, decoy], vec![decoy, IMAGE]] {
+        let answer = world.decide_all_at(&images, &settings, super::world::NOW);
+        assert!(!answer.allowed, "{images:?}: {}", answer.response);
+    }
+}

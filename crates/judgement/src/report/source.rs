@@ -76,8 +76,9 @@ impl TaggedImage<'_> {
 pub(crate) struct JudgedFor {
     reference: ImageReference,
     digest: String,
-    /// The platform's digest, if that matters.
-    platform: Option<String>,
+    /// The digest of the platform's manifest, and its platform in the index, if that matters.
+    manifest: Option<String>,
+    platform: Option<Platform>,
     lists_packages: bool,
 }
 
@@ -281,7 +282,8 @@ impl WantedPlatform<'_> {
         JudgedFor {
             reference: self.reference.clone(),
             digest: self.image.digest.clone(),
-            platform: judge.platform().map(str::to_owned),
+            manifest: judge.platform().map(str::to_owned),
+            platform: judge.platform().and(self.manifest.platform.clone()),
             lists_packages: judge.lists_packages(),
         }
     }

@@ -55,7 +55,7 @@ struct Shelf<'a> {
     objects: Objects<'a>,
     /// What each namespace's list shows, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
-    /// The ids of images (the digests of their configurations) that had to be requested, by the manifest's digest.
+    /// The ids of images (the digests of their configurations) that had to be requested, by the manifest's name.
     image_ids: BTreeMap<String, Result<Option<String>, HostFailure>>,
 }
 
@@ -132,8 +132,9 @@ impl<'a> Shelf<'a> {
 
     fn image_id(&mut self, wanted: &WantedPlatform<'_>) -> Result<Option<String>, HostFailure> {
         let digest = &wanted.manifest.digest;
-        if !self.image_ids.contains_key(digest) {
-            let found = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
+        let at = wanted.reference.at(digest);
+        if !self.image_ids.contains_key(&at) {
+            let found = self.host.manifest(&at).and_then(|document| {
                 let manifest = Manifest::read(&document.0)?;
                 // A manifest may hide data, so that a node reads another configuration.
                 let counts = manifest.kind() == Kind::Image
@@ -142,9 +143,9 @@ impl<'a> Shelf<'a> {
             });
             // A pusher can leave the id out, and push it later. So it identifies nothing, and its lack is no outage.
             let id = found.or_else(|failure| if wanted.is_outage(&failure) { Err(failure) } else { Ok(None) });
-            self.image_ids.insert(digest.clone(), id);
+            self.image_ids.insert(at.clone(), id);
         }
-        self.image_ids.get(digest).cloned().unwrap_or(Ok(None))
+        self.image_ids.get(&at).cloned().unwrap_or(Ok(None))
     }
 
     /// The image of an object that isn't the wanted image's.
