@@ -29,6 +29,7 @@ use image_admission_cel::expression::{
     EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of,
 };
 use image_admission_host::{HostFailure, Resource};
+use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageReference, WorkloadImage};
 use image_admission_judgement::reason::{UnknownPackages, Unverified};
 use image_admission_judgement::report::{Field, ReportSearch, ScanReport};
@@ -136,6 +137,20 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// Whether an image is pinned wherever the pod spec names it: one that ran before stays as it is, and elsewhere nothing is written.
+    /// Of a template the Pods are pinned by their own requests.
+    fn is_written(&self, image: &str) -> bool {
+        let is_template = self.reviewed.workload.is_some_and(|workload| workload != WorkloadKind::Pod);
+        let is_written = |place: &&WorkloadImage| {
+            let is_here = |other: &WorkloadImage| other.pointer == place.pointer;
+            is_template
+                || self.judged.iter().any(|judged| is_here(&judged.image))
+                || self.kept.iter().any(|kept| is_here(&kept.image))
+        };
+        let mut places = self.images.iter().copied().filter(|place| place.text == image).peekable();
+        places.peek().is_some() && places.all(|place| is_written(&place))
+    }
+
     /// Whether the scan phase would look up the image's report: such an image is pinned whatever policies say.
     fn is_scanned(&self, reference: &ImageReference) -> bool {
         !self.is_accepted && self.judged.iter().any(|judged| judged.reference == *reference)
@@ -183,8 +198,8 @@ pub(crate) fn verify<'a>(
                 ImageReference::parse(image).is_ok_and(|reference| {
                     let will_be =
                         is_pinned(&reference) && (subject.is_scanned(&reference) || !unpinned.contains(&reference));
-                    let is_tag = reference.digest().is_none() && !is_kept(&reference);
-                    is_tag && !(will_be && signatures.digest(&reference).is_ok())
+                    let mut has_digest = || is_kept(&reference) || will_be && signatures.digest(&reference).is_ok();
+                    reference.digest().is_none() && !(subject.is_written(image) && has_digest())
                 })
             };
             if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {

@@ -1680,3 +1680,25 @@ fn a_document_of_one_attestor_is_not_read_for_anothers() {
         assert_eq!(answer["accepted"], accepted, "{verifications}: {answer}");
     }
 }
+
+/// `verifyDigest` asks for the digest of each image in its place: that another one is pinned gives it none.
+#[test]
+fn a_digest_is_wanted_in_each_place() {
+    let (old, new) = ("ghcr.io/team/unsigned:1", "ghcr.io/team/app:1");
+    let mut policy = json!({"existingImages": "judge", "validationConfigurations": {"verifyDigest": true},
+                            "verifications": [{"expression": "images.all.all(i, i != '')"}]});
+    for second in ["quay.io/x/y:1", new] {
+        let mut update = request(&pod(&[old, second]));
+        update["operation"] = json!("UPDATE");
+        update["oldObject"] = pod(&[old, "quay.io/x/y:1"]);
+        let answer = ask(&settings(&policy), &update, &world());
+        assert!(answer["message"].to_string().contains("does not have a digest"), "{second}: {answer}");
+    }
+    policy["images"] = json!([{"name": "more", "expression": "[object.metadata.annotations.sidecar]"}]);
+    let mut object = pod(&[new]);
+    object["metadata"]["annotations"] = json!({"sidecar": new});
+    assert_eq!(ask(&settings(&policy), &request(&object), &world())["accepted"], true);
+    object["metadata"]["annotations"] = json!({"sidecar": old});
+    let answer = ask(&settings(&policy), &request(&object), &world());
+    assert!(answer["message"].to_string().contains("does not have a digest"), "{answer}");
+}
