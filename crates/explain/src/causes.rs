@@ -136,6 +136,7 @@ fn gates_in_vain(report: &ScanReport) -> BTreeSet<&'static str> {
     let gate = |platform: &PlatformReport| match &platform.reason.what {
         Decisive::Unreadable(UnreadableReport::Untold(Untold::Exploited))
         | Decisive::LookUpFailed(LookUpFailure::List(_)) => Some("knownExploited"),
+        Decisive::Unreadable(UnreadableReport::Untold(Untold::Denied)) => Some("denyAlways"),
         Decisive::Unreadable(UnreadableReport::Untold(Untold::Epss)) => Some("epss"),
         Decisive::Unreadable(UnreadableReport::Untold(Untold::EndOfLife)) => Some("endOfLife"),
         _ => None,

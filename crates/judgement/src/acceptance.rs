@@ -488,8 +488,12 @@ impl<'a> Judge<'a> {
         self.judge_entries(entries, false, runs_since)
     }
 
-    /// Judges a report that says `pass` and lists nothing: gates that need findings have none to check.
+    /// Judges a report that says `pass` and lists nothing: gates that need findings have none to check, and nobody can tell whether one
+    /// that is always denied is there.
     fn judge_word(&self) -> Judgement<'a> {
+        if !self.limits.deny_always.is_empty() {
+            return Verdict::Unreadable(UnreadableReport::Untold(Untold::Denied)).into();
+        }
         let mut judgement = Judgement::from(Verdict::Accepted);
         let gates = [
             (self.limits.known_exploited.map(|gate| gate.action), Untold::Exploited),

@@ -15,7 +15,8 @@ use crate::exploited::ExploitedCatalogue;
 use crate::package::PackageRoom;
 use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
-    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
+    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UnreadableReport, UsedExemption,
+    UsedVex,
 };
 use crate::resolve::{
     Digests, PlatformManifest, Purpose, Resolution, ResolvedImage, find_index, resolve, resolve_digest,
@@ -847,8 +848,11 @@ impl Statement<'_> {
             // A missing right doesn't come back by itself.
             Knowledge::LookUpFailed(HostFailure::NotGranted(_) | HostFailure::Withheld(_)) => false,
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
-                matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image()
+                matches!(self.origin, Some(Origin::Object { .. }))
+                    && !why.is_of_the_image()
+                    && !matches!(why, UnreadableReport::Untold(_))
             }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(list), .. }) => list.is_outage,
             _ => true,
         };
         let is_forgiven = is_outage || !is_on(Remedy::ForgiveOutagesOnly);

@@ -126,6 +126,32 @@ fn a_list_that_is_old_or_of_unknown_age_clears_nothing() {
     }
 }
 
+/// What doesn't go away by itself would let in whatever is listed, from the day on which nobody renews the list.
+#[test]
+fn what_a_gate_is_not_told_is_no_outage() {
+    let forgiving = |settings: Value| {
+        let mut settings = settings;
+        settings["scanPolicies"] = json!({"scanFailed": "accept-outages"});
+        settings
+    };
+    let week = forgiving(by_list(json!({"maxAge": "7d"})));
+    let missing = || World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-2026-1", "LOW")]));
+    let untold = forgiving(json!({"acceptance": {"knownExploited": "reject"}}));
+    let end_of_life = forgiving(json!({"acceptance": {"endOfLife": "reject"}}));
+    for (world, settings) in [
+        (world(refreshed("CVE-2026-1", "2026-11-01T00:00:00Z")), &week),
+        (world(list("")), &week),
+        (missing(), &week),
+        (missing(), &untold),
+        (missing(), &end_of_life),
+    ] {
+        let answer = world.decide(IMAGE, settings);
+        assert!(!answer.allowed, "{settings}: {}", answer.response);
+    }
+    let broken = world(list("CVE-1-1")).broken("ConfigMap");
+    assert!(broken.decide(IMAGE, &week).allowed, "the cluster doesn't answer, and will");
+}
+
 #[test]
 fn sbomscanner_may_say_it_itself() {
     let of = |more: Value| {

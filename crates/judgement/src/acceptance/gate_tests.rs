@@ -135,6 +135,10 @@ fn what_a_report_does_not_say_is_not_fine() {
     let pass = |entries| Findings { entries, verdict: Some(OwnVerdict::Pass), ..Findings::default() };
     assert_eq!(judge(&reject, &pass(None)).0, format!("unreadable: {UNTOLD}"));
     assert_eq!(judge(&json!({}), &pass(None)).0, "accepted");
+    let denies = json!({"denyAlways": ["CVE-1"]});
+    let unlisted = "unreadable: it lists no findings, so that nothing tells whether `denyAlways` names one";
+    assert_eq!(judge(&denies, &pass(None)).0, unlisted);
+    assert_eq!(judge(&denies, &pass(Some(vec![finding("CVE-2", Severity::Critical)]))).0, "accepted");
     let (verdict, _) =
         judge(&reject, &pass(Some(vec![exploited("CVE-1", None), finding("CVE-2", Severity::Critical)])));
     assert_eq!(verdict, "rejected: 1 finding exploited in the wild (KEV): CVE-1 in curl (fixed in 9)");

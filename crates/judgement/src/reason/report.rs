@@ -136,6 +136,8 @@ pub struct UnusableList {
     pub list: String,
     /// The error message.
     pub why: String,
+    /// Whether the cluster could not be asked for it, which goes away by itself. A list that is missing, too old or cut off doesn't.
+    pub is_outage: bool,
 }
 
 impl OtherImage {

@@ -76,6 +76,8 @@ impl UnreadableReport {
 /// What a gate needs and a report lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untold {
+    /// Whether a finding is always denied.
+    Denied,
     /// Whether its findings are exploited in the wild.
     Exploited,
     /// How likely they are to be exploited.
@@ -119,6 +121,7 @@ impl fmt::Display for UnreadableReport {
 impl fmt::Display for Untold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Denied => "it lists no findings, so that nothing tells whether `denyAlways` names one",
             Self::Exploited => {
                 "it doesn't say which findings are exploited in the wild, which `knownExploited` asks for: name a list of the \
                  cluster in `knownExploited.from`"

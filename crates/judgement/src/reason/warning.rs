@@ -78,6 +78,7 @@ impl GateWarning {
                 ExceededSetting::Licenses(fault, _) => write!(f, "has {}", contents::licenses(*fault, limit.count)),
                 _ => write!(f, "has {}", ExceededLimit { named: NamedFindings::default(), ..limit.clone() }),
             },
+            Warned::Untold(Untold::Denied) => f.write_str("has a report without findings"),
             Warned::Untold(Untold::Exploited) => f.write_str("has a report that doesn't say what is exploited"),
             Warned::Untold(Untold::Epss) => f.write_str("has a report without EPSS scores"),
             Warned::Untold(Untold::EndOfLife) => f.write_str("has a report that doesn't say whether its system ended"),
