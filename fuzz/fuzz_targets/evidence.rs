@@ -37,6 +37,12 @@ struct File {
     counts_for: Option<usize>,
 }
 
+impl File {
+    fn may_count_for(&self, signer: &Value) -> bool {
+        self.signer == *signer && self.counts_for.is_some()
+    }
+}
+
 /// Settings that ask for a signer's signature, or for a statement of a type.
 #[derive(PartialEq)]
 struct Asked {
@@ -78,7 +84,7 @@ fuzz_target!(|bytes: &[u8]| {
             let of_signer: Vec<&File> = ALL.files.iter().filter(|file| file.signer == *signer).collect();
             let is_signers = !of_signer.is_empty() && !choices.once_in(3);
             let file = if is_signers { *choices.of(&of_signer) } else { choices.of(&ALL.files) };
-            may_count |= digest == ALL.image && file.signer == *signer && file.counts_for.is_some();
+            may_count |= digest == ALL.image && file.may_count_for(signer);
             must_count |= digest == ALL.image && file.counts_for == Some(wanted);
             (file.media_type, file.document.clone())
         } else {
@@ -91,7 +97,8 @@ fuzz_target!(|bytes: &[u8]| {
         };
         for _ in 0..choices.below(3) {
             must_count = false;
-            put_together(&mut document, &mut choices);
+            let other = put_together(&mut document, &mut choices);
+            may_count |= digest == ALL.image && other.is_some_and(|file| file.may_count_for(signer));
         }
         pieces.push((media_type, document));
     }
@@ -162,17 +169,20 @@ fn bundle(envelope: Value) -> Value {
     json!({"mediaType": BUNDLE, "verificationMaterial": {"publicKey": {"hint": "x"}}, "dsseEnvelope": envelope})
 }
 
-/// Changes a piece, or takes a part of another one for the same part of this.
-fn put_together(document: &mut Value, choices: &mut Choices<'_>) {
+/// Changes a piece, or takes a part of another one for the same part of this, and says of which: all parts together are that one.
+fn put_together(document: &mut Value, choices: &mut Choices<'_>) -> Option<&'static File> {
     if choices.once_in(3) {
-        return change(document, choices);
+        change(document, choices);
+        return None;
     }
-    let other = &choices.of(&ALL.files).document;
+    let file = choices.of(&ALL.files);
+    let other = &file.document;
     let common: Vec<String> = places(other).into_iter().filter(|place| document.pointer(place).is_some()).collect();
     let place = choices.of(&common);
     if let (Some(own), Some(others)) = (document.pointer_mut(place), other.pointer(place)) {
         *own = others.clone();
     }
+    Some(file)
 }
 
 /// An object of the cluster with these pieces.

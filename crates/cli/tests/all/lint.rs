@@ -162,6 +162,31 @@ fn objects_that_are_chosen_by_labels() {
     }
 }
 
+/// `scope: Cluster` isn't "in the whole cluster": Pods are in namespaces.
+#[test]
+fn a_rule_for_what_is_in_no_namespace_sends_no_pod() {
+    let folder = tempfile::tempdir().unwrap();
+    for (scope, is_asked) in [("Cluster", false), ("Namespaced", true), ("'*'", true)] {
+        let rule = |group: &str, resources: &str, operations: &str, scope: &str| {
+            format!(
+                "{{apiGroups: ['{group}'], apiVersions: [v1], resources: [{resources}], operations: [{operations}], scope: {scope}}}"
+            )
+        };
+        let rules = [
+            rule("", "pods", "CREATE, UPDATE", scope),
+            rule("", "pods/ephemeralcontainers", "UPDATE", scope),
+            rule("apps", "deployments", "CREATE, UPDATE", "Namespaced"),
+        ];
+        let policy = format!(
+            "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {{name: image-admission}}\nspec:\n  module: m\n  rules: [{}]\n  settings: {{registries: [ghcr.io]}}\n",
+            rules.join(", ")
+        );
+        fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+        let told = image_admission(folder.path(), &["lint", "policy.yaml"], b"");
+        assert_eq!(!told.output.contains("[never-asked]"), is_asked, "{scope}: {}{}", told.output, told.errors);
+    }
+}
+
 /// A cluster whose trivy-operator has these variables, in its container and in its ConfigMap; and its kubeconfig, in `folder`.
 fn cluster_with_operator(folder: &Path, deployments: Option<&[(Value, Value)]>) -> String {
     let kinds = |version: &str, plural: &str, kind: &str| {

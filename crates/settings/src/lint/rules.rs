@@ -23,6 +23,7 @@ impl Settings {
         lints.unasked_policies(self, rules);
         lints.unasked_verification(self, rules);
         if self.judges_images() {
+            lints.unasked_pods(self, rules);
             lints.missing_operations(rules);
             lints.missing_ephemeral_containers(rules);
         }
@@ -114,6 +115,19 @@ impl Lints {
             let severity = if is_whole { LintSeverity::Error } else { LintSeverity::Warning };
             let path = format!("{}.matchConstraints.resourceRules", policy.path);
             self.0.push(Lint::new(LintRule::NeverAsked, path, message).weighing(severity));
+        }
+    }
+
+    /// A template without a report is admitted, since its Pods wait for one.
+    fn unasked_pods(&mut self, settings: &Settings, rules: &[ResourceRule]) {
+        let is_sent = |kind: &WorkloadKind| sends(rules, &of_workload(*kind), CREATE);
+        let mut templates = WorkloadKind::ALL.into_iter().filter(|kind| *kind != WorkloadKind::Pod);
+        if may(&settings.pre_scan, PreScanAction::Scan)
+            && templates.any(|kind| is_sent(&kind))
+            && !is_sent(&WorkloadKind::Pod)
+        {
+            let message = "templates are sent and `pods` are not: a template without a report is admitted, since its Pods would wait for one, and nobody judges these; add `pods`";
+            self.add(LintRule::NeverAsked, "spec.rules", message);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use image_admission_engine::{ReadKind, kinds_read, reads_labels};
+use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::{
     KEYS, Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules,
 };
@@ -142,12 +143,23 @@ fn rules(policy: &Value) -> Option<Vec<ResourceRule>> {
         let list = rule.get(key).and_then(Value::as_array).into_iter().flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()
     };
-    let read = |rule: &Value| ResourceRule {
-        groups: texts(rule, "apiGroups"),
-        versions: texts(rule, "apiVersions"),
-        operations: texts(rule, "operations"),
-        resources: texts(rule, "resources"),
-        names: Vec::new(),
+    let is_workload = |resource: &String| {
+        let resource = resource.split('/').next();
+        WorkloadKind::ALL.iter().any(|kind| resource == Some(kind.resource()))
+    };
+    let read = |rule: &Value| {
+        let mut resources: Vec<String> = texts(rule, "resources");
+        // It means what is in no namespace, so it sends no workload.
+        if rule.get("scope").and_then(Value::as_str) == Some("Cluster") {
+            resources.retain(|resource| !is_workload(resource));
+        }
+        ResourceRule {
+            groups: texts(rule, "apiGroups"),
+            versions: texts(rule, "apiVersions"),
+            operations: texts(rule, "operations"),
+            resources,
+            names: Vec::new(),
+        }
     };
     Some(rules.iter().map(read).collect())
 }

@@ -273,3 +273,19 @@ fn images_are_judged_when_they_come_and_when_they_change() {
     check(json!({}), &[rule("", "v1", "pods,pods/*", "*"), rule("apps", "v1", "deployments", "CREATE")], &[]);
     check(json!({}), &[rule("", "v1", "pods", "DELETE"), rule("", "v1", "pods/exec", "CONNECT")], &[]);
 }
+
+#[test]
+fn templates_whose_pods_nobody_sends() {
+    let templates = || vec![rule("apps", "v1", "deployments", "CREATE,UPDATE")];
+    let found = "never-asked Error spec.rules: templates are sent and `pods` are not: a template without a report is admitted, since its Pods would wait for one, and nobody judges these; add `pods`";
+    check(json!({}), &templates(), &[found]);
+    let updated = rule("", "v1", "pods", "UPDATE");
+    let rules = [templates(), vec![updated, rule("", "v1", "pods/ephemeralcontainers", "UPDATE")]].concat();
+    assert!(lints(&json!({}), &rules).iter().any(|lint| lint.to_string() == found.split_once("Error ").unwrap().1));
+    // Nothing waits for a report.
+    check(
+        json!({"preScanPolicies": {"defaultPolicy": "reject", "customPolicies": [{"prefix": "ghcr.io/", "action": "accept"}]}}),
+        &templates(),
+        &[],
+    );
+}
