@@ -261,7 +261,8 @@ pub const KEYS: [&str; 24] = [
 ];
 
 /// The settings that only a scan reads.
-const OF_SCAN: [&str; 6] = ["scanPolicies", "policies", "reports", "acceptance", "exemptions", "exemptionsFrom"];
+const OF_SCAN: [&str; 7] =
+    ["scanPolicies", "policies", "reports", "acceptance", "exemptions", "exemptionsFrom", "customRules"];
 
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     let map = SettingsMap::of(Some(value), Path::root(), problems)?;
@@ -343,7 +344,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
 }
 
 fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty) || value == ""
 }
 
 /// Refuses a phase without generated and custom rules: it would decide nothing.

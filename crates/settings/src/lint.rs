@@ -864,6 +864,7 @@ impl Lints {
             let message =
                 "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
             for (setting, is_there) in [
+                ("acceptance", settings.of_scan.0.contains(&"acceptance")),
                 ("exemptions", !settings.exemptions.is_empty()),
                 ("exemptionsFrom", settings.exemptions_from.is_some()),
                 ("reports.vex", !settings.reports.vex.is_empty()),

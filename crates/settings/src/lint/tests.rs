@@ -465,6 +465,17 @@ fn rules_that_no_image_comes_to() {
     let mut seen = with("accept");
     seen["regoPolicies"] = json!([{"name": "p", "kinds": ["Pod"], "rego": "package p"}]);
     check(&seen, &[]);
+    check(
+        &json!({"preScanPolicies": {"defaultPolicy": "accept"}, "customRules": "deny_image[\"no\"] { true }"}),
+        &[("never-reached", &never("customRules"))],
+    );
+    check(
+        &json!({"scanPolicies": {"defaultPolicy": "accept"}, "acceptance": {"denyAlways": ["CVE-1"]}}),
+        &[(
+            "never-reached",
+            "acceptance: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them",
+        )],
+    );
     let exemption = json!([{"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-01"}]);
     check(
         &json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptions": exemption}),
