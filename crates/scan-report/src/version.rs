@@ -162,6 +162,9 @@ impl VersionRange {
                 comparisons += 1;
                 all.push(comparison(part.trim(), order)?);
             }
+            if has_none(&all, order) {
+                return Err(format!("no version is in `{}`: `,` means both, and `||` either", part.trim()));
+            }
             alternatives.push(all);
         }
         if comparisons > MAX_COMPARISONS {
@@ -191,6 +194,20 @@ impl VersionRange {
         }
         (is_told || !is_on(Remedy::IncomparableIsDenied)).then_some(false)
     }
+}
+
+/// Whether a lower bound is above an upper one, so that no version is in between.
+fn has_none(all: &[(Comparison, String)], order: VersionOrder) -> bool {
+    use Comparison::{AtLeast, AtMost, Less, More, Same};
+    let lower = || all.iter().filter(|(comparison, _)| matches!(comparison, More | AtLeast | Same));
+    let upper = || all.iter().filter(|(comparison, _)| matches!(comparison, Less | AtMost | Same));
+    lower().any(|(from, least)| {
+        upper().any(|(to, most)| match order.compare(least, most) {
+            Some(Ordering::Greater) => true,
+            Some(Ordering::Equal) => matches!(from, More) || matches!(to, Less),
+            Some(Ordering::Less) | None => false,
+        })
+    })
 }
 
 /// `<2.17.1`

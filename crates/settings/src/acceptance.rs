@@ -378,7 +378,8 @@ fn read_ids(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Op
     let path = map.path().key(key);
     let mut ids = Vec::new();
     for (position, text) in map.texts(key, problems) {
-        if text.trim() != text || text.is_empty() {
+        let is_no_id = |c: char| c.is_whitespace() || !c.is_ascii() || matches!(c, ',' | ';');
+        if text.is_empty() || text.contains(is_no_id) {
             problems.add(path.position(position), format!("`{text}` is not the id of a vulnerability"));
         } else if text.contains(['*', '?']) {
             problems.add(

@@ -144,9 +144,11 @@ fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severit
     severities
 }
 
-/// Refuses an empty string: it would mean no bound.
+/// Refuses what is empty: it would mean no bound.
 fn max_duration(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<WrittenDuration> {
-    if let Some(value) = map.get("maxDuration").filter(|value| value.as_str() == Some("")) {
+    let is_null = map.is_blank("maxDuration") && !map.has("maxDuration");
+    let value = map.get("maxDuration").unwrap_or(&serde_json::Value::Null);
+    if is_null || value.as_str() == Some("") {
         problems.add(map.path().key("maxDuration"), wrong_type("a duration like `30d`", value));
     }
     map.duration("maxDuration", problems)

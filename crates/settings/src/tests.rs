@@ -471,6 +471,10 @@ fn sources_that_could_not_work_are_refused() {
         (attestor(json!({"certificate": {"cert": CERTIFICATE}})), format!("{cosign}.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is")),
         (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectPrefix": "team/"}]}})), format!("{cosign}.keyless.identities[0].subjectPrefix: `team/` is not the beginning of a URL like `https://github.com/team/`")),
         (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),
+        (
+            attestor(json!({"keyless": {"githubActions": {"owner": "team", "repository": ""}}})),
+            format!("{cosign}.keyless.githubActions.repository: an empty string names no repository; leave it out for every one of the owner"),
+        ),
         (attestor(json!({"keyless": {}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
         (attestor(json!({"keyless": {"identities": []}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
         (json!({"reports": {"maxAge": "3 days"}}), "reports.maxAge: `3 days` is not a duration like `72h` or `14d`".to_owned()),
@@ -576,7 +580,7 @@ fn acceptance_is_overridden_by_namespaces_key_by_key() {
 fn acceptance_that_makes_no_sense_is_refused() {
     refuse(
         json!({"acceptance": {
-            "cvssScore": {"threshold": 11}, "denyAlways": ["CVE-2024-*", ""], "allowAlways": "CVE-1", "count": "all",
+            "cvssScore": {"threshold": 11}, "denyAlways": ["CVE-2024-*", "", "CVE-1,CVE-2", "CVE‑1"], "allowAlways": "CVE-1", "count": "all",
             "fixGracePeriod": "soon",
             "byNamespace": {"a": {"cvssScore": {"maxCount": 1}, "byNamespace": {}}, "b": 7},
         }}),
@@ -584,6 +588,8 @@ fn acceptance_that_makes_no_sense_is_refused() {
             "acceptance.cvssScore.threshold: expected a CVSS score from 0 to 10, but found `11`",
             "acceptance.denyAlways[0]: `CVE-2024-*` is a pattern, and only whole ids are compared here; `exemptions` take patterns",
             "acceptance.denyAlways[1]: `` is not the id of a vulnerability",
+            "acceptance.denyAlways[2]: `CVE-1,CVE-2` is not the id of a vulnerability",
+            "acceptance.denyAlways[3]: `CVE‑1` is not the id of a vulnerability",
             "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
             "acceptance.fixGracePeriod: `soon` is not a duration like `72h` or `14d`",
             "acceptance.count: `all` is not a choice here; use unique or entries",
@@ -861,6 +867,11 @@ fn exemptions_of_objects_say_whose_word_counts() {
             "exemptionsFrom.severities[1]: `worst` is not a severity; use critical, high, medium, low, unknown",
             "exemptionsFrom.maxDuration: `30` has no unit; write a duration like `30h`",
         ],
+    );
+    // Templates write it for a value that isn't there.
+    refuse(
+        json!({"exemptionsFrom": {"workloadNamespace": true, "maxDuration": null}}),
+        &["exemptionsFrom.maxDuration: expected a duration like `30d`, but found null"],
     );
 }
 

@@ -376,9 +376,15 @@ fn what_is_no_range() {
         ("<", "`` is not a version of such a package"),
         ("^1.0", "`^1.0` has no comparison"),
         ("<1 <2", "`1 <2` is not a version of such a package"),
+        ("=1.0.0,=1.1.0", "no version is in `=1.0.0,=1.1.0`: `,` means both, and `||` either"),
+        ("<1 || >2, <1", "no version is in `>2, <1`"),
+        (">1,<=1.0.0", "no version is in `>1,<=1.0.0`"),
     ] {
         let error = VersionRange::parse(range, VersionOrder::Semantic).unwrap_err();
         assert!(error.starts_with(why), "{range}: {error}");
+    }
+    for range in [">=1,<2", "=1.0.0||=1.1.0", ">=1,<=1", ">1,<2,!=1.5", "=1,>=1,<2"] {
+        assert!(VersionRange::parse(range, VersionOrder::Semantic).is_ok(), "{range}");
     }
     let long = vec!["<1"; 65].join("||");
     let error = VersionRange::parse(&long, VersionOrder::Semantic).unwrap_err();

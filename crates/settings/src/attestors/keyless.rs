@@ -84,6 +84,12 @@ fn read_github(keyless: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option
     let map = SettingsMap::of(keyless.get("githubActions"), &path, problems)?;
     map.known(&["owner", "repository"], &[], problems);
     let repository = map.text("repository", problems).map(str::to_owned);
+    if repository.as_ref().is_some_and(String::is_empty) {
+        problems.add(
+            path.key("repository"),
+            "an empty string names no repository; leave it out for every one of the owner",
+        );
+    }
     match map.text("owner", problems).filter(|owner| !owner.is_empty()) {
         Some(owner) => Some(Identity::GithubActions { owner: owner.to_owned(), repository }),
         None => {
