@@ -188,7 +188,10 @@ fn put_together(document: &mut Value, choices: &mut Choices<'_>) -> Option<&'sta
 /// An object of the cluster with these pieces.
 fn object(digest: &str, pieces: &[(&str, Value)]) -> Value {
     let entry = |(media_type, document): &(&str, Value)| match *media_type {
-        COSE_CONFIGURATION => json!({"mediaType": "application/cose", "data": document["data"]}),
+        // The API server takes nothing but a string.
+        COSE_CONFIGURATION if document["data"].is_string() => {
+            json!({"mediaType": "application/cose", "data": document["data"]})
+        }
         other => json!({"mediaType": other, "data": BASE64_STANDARD.encode(document.to_string())}),
     };
     let evidence: Vec<Value> = pieces.iter().map(entry).collect();
