@@ -51,7 +51,7 @@ pub fn known_scan(
     };
     let host = MirroredHost::new(host, &settings.mirrors);
     let verifier = Verifier::new(&settings.evidence, &host, now);
-    // A tag may move, and its index with it. What has a report of its own waits for none then.
+    // A tag may move to another index. So a platform that a workload names is scanned for itself.
     let mut search = ReportSearch::new(settings, &host, &verifier, now, &subject, None, None).without_indexes();
     let report = search.find(&reference);
     drop(search);

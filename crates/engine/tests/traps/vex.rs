@@ -1012,13 +1012,18 @@ fn more_than_is_compared_clears_nothing() {
     }
 }
 
+/// Grype's report of what has a digest of that letter, with one critical finding.
+fn attached(letter: char) -> Value {
+    json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"},
+           "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical"},
+                        "artifact": {"name": "openssl", "version": "3.0", "purl": "pkg:apk/alpine/openssl@3.0"}}],
+           "source": {"type": "image", "target": {"manifestDigest": digest(letter)}}})
+}
+
 /// The report of an index stands beside its pinned platform, too. It is judged with the documents of the index, where it counts as that.
 #[test]
 fn a_report_of_the_index_is_judged_with_what_is_said_of_the_index() {
-    let document = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"},
-        "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical"},
-                     "artifact": {"name": "openssl", "version": "3.0", "purl": "pkg:apk/alpine/openssl@3.0"}}],
-        "source": {"type": "image", "target": {"manifestDigest": digest('f')}}});
+    let document = attached('f');
     let affected = with(
         statement(),
         &[
@@ -1046,10 +1051,7 @@ fn a_report_of_the_index_is_judged_with_what_is_said_of_the_index() {
 /// An index may have one manifest for two platforms. What a document says of the one clears nothing for the other.
 #[test]
 fn one_manifest_under_two_platforms_is_judged_for_each() {
-    let document = json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"},
-        "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical"},
-                     "artifact": {"name": "openssl", "version": "3.0", "purl": "pkg:apk/alpine/openssl@3.0"}}],
-        "source": {"type": "image", "target": {"manifestDigest": digest('a')}}});
+    let document = attached('a');
     let of_arm = with(statement(), &[("/products", json!([{"@id": "pkg:oci/app?arch=arm64"}]))]);
     let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}],
         "platforms": ["linux/amd64", "linux/arm64"], "vex": [place("security", KEY)]}});
