@@ -156,12 +156,12 @@ pub fn severity_of(word: &str) -> Severity {
 }
 
 /// The severity for any scanner's word; none for other words.
-fn known_severity(word: &str) -> Option<Severity> {
+pub fn known_severity(word: &str) -> Option<Severity> {
     let word = word.trim();
     let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
     // Some scanners have severities below low, and one has one above critical. Limits have neither, and such a rating isn't
     // unknown.
-    if is(&["negligible", "info", "none", "minor"]) {
+    if is(&["negligible", "info", "informational", "minimal", "none", "minor"]) {
         Some(Severity::Low)
     } else if is(&["moderate"]) {
         Some(Severity::Medium)
@@ -169,6 +169,8 @@ fn known_severity(word: &str) -> Option<Severity> {
         Some(Severity::High)
     } else if is(&["defcon1"]) {
         Some(Severity::Critical)
+    } else if is(&["severity_unspecified", "unassigned", "undefined", "untriaged"]) {
+        Some(Severity::Unknown)
     } else {
         Severity::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(word))
     }
@@ -248,11 +250,11 @@ mod tests {
         assert_eq!(time(""), None);
         assert_eq!(time("2026-13-01"), None);
         for (words, severity) in [
-            (&["Negligible", "none", "INFO", "minor", " low\n"][..], Severity::Low),
+            (&["Negligible", "none", "INFO", "Informational", "MINIMAL", "minor", " low\n"][..], Severity::Low),
             (&["Moderate", "medium"], Severity::Medium),
             (&["HIGH", "Important", "major", "\thigh "], Severity::High),
             (&["Defcon1", " CRITICAL "], Severity::Critical),
-            (&["urgent", "", " ", "criti cal", "unknown"], Severity::Unknown),
+            (&["urgent", "", " ", "criti cal", "unknown", "UNDEFINED", "untriaged"], Severity::Unknown),
         ] {
             for word in words {
                 assert_eq!(severity_of(word), severity, "{word:?}");

@@ -193,19 +193,19 @@ impl Acceptance {
 
     /// The paths of every `knownExploited` without a list: it relies on the reports.
     pub(super) fn exploited_by_reports(&self) -> Vec<(String, GateAction)> {
-        self.with_action("knownExploited", |gates| {
+        self.with_value("knownExploited", |gates| {
             gates.known_exploited.as_ref().filter(|gate| gate.from.is_none()).map(|gate| gate.action)
         })
     }
 
     /// The paths of every `epss`. Not every source supports it.
-    pub(super) fn likelihoods(&self) -> Vec<(String, GateAction)> {
-        self.with_action("epss", |gates| gates.epss.map(|epss| epss.action))
+    pub(super) fn likelihoods(&self) -> Vec<(String, Epss)> {
+        self.with_value("epss", |gates| gates.epss)
     }
 
     /// The paths of every `endOfLife`. Not every source supports it.
     pub(super) fn ends_of_life(&self) -> Vec<(String, GateAction)> {
-        self.with_action("endOfLife", |gates| gates.end_of_life)
+        self.with_value("endOfLife", |gates| gates.end_of_life)
     }
 
     /// The lists of exploited vulnerabilities, each with its path.
@@ -249,10 +249,10 @@ impl Acceptance {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())
     }
 
-    fn with_action(&self, key: &str, action: impl Fn(&Gates) -> Option<GateAction>) -> Vec<(String, GateAction)> {
-        let top = action(&self.top).map(|action| (format!("acceptance.{key}"), action));
+    fn with_value<T>(&self, key: &str, value: impl Fn(&Gates) -> Option<T>) -> Vec<(String, T)> {
+        let top = value(&self.top).map(|value| (format!("acceptance.{key}"), value));
         let own = self.by_namespace.iter().filter_map(|(namespace, gates)| {
-            Some((format!("acceptance.byNamespace.{namespace}.{key}"), action(gates)?))
+            Some((format!("acceptance.byNamespace.{namespace}.{key}"), value(gates)?))
         });
         top.into_iter().chain(own).collect()
     }
@@ -265,8 +265,8 @@ impl Acceptance {
 }
 
 impl Limits<'_> {
-    /// Whether the number of critical findings is limited, by their severity or by their scores.
-    pub(super) fn limit_critical(&self) -> bool {
+    /// Whether the number of critical findings is limited, by their severity, or by their scores if they have some.
+    pub(super) fn limit_critical(&self, have_scores: bool) -> bool {
         // Each field is named, so that a new one can't be forgotten here.
         let Self {
             max_severity,
@@ -284,7 +284,8 @@ impl Limits<'_> {
             licenses: _,
             count: _,
         } = self;
-        cvss_score.is_some() || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
+        (have_scores && cvss_score.is_some())
+            || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
     }
 }
 

@@ -369,7 +369,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
     if sources.is_empty() {
         return;
     }
-    let names = |wanted: fn(&ReportSource) -> bool| {
+    let names = |wanted: &dyn Fn(&ReportSource) -> bool| {
         let names: Vec<&str> = sources.iter().filter(|source| wanted(source)).map(ReportSource::name).collect();
         names.join(", ")
     };
@@ -380,7 +380,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
                 &setting,
                 format!(
                     "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
-                    names(|_| true)
+                    names(&|_| true)
                 ),
             );
         }
@@ -390,34 +390,46 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
             problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
         }
     }
+    if !sources.iter().any(ReportSource::has_fixes) {
+        for (position, _) in settings.exemptions.iter().enumerate().filter(|(_, exemption)| exemption.expire_on_fix) {
+            problems.add_at(
+                &format!("exemptions[{position}].expireOnFix"),
+                "no source says what is fixed, so that this would never end it; name the field of a fix in `fields.fixedVersion`",
+            );
+        }
+    }
     // If a gate rejects, a missing answer fails the scan, so each source must be able to tell. If it warns, one source is enough.
-    let is_told = |tells: fn(&ReportSource) -> bool, action| match action {
+    let is_told = |tells: &dyn Fn(&ReportSource) -> bool, action| match action {
         GateAction::Reject => sources.iter().all(tells),
         GateAction::Warn => sources.iter().any(tells),
     };
     for (setting, action) in settings.acceptance.exploited_by_reports() {
-        if !is_told(ReportSource::tells_exploited, action) {
-            let silent = names(|source| !source.tells_exploited());
+        if !is_told(&ReportSource::tells_exploited, action) {
+            let silent = names(&|source| !source.tells_exploited());
             problems.add_at(
                 &setting,
                 format!("reports of {silent} don't say what is exploited: name a list of the cluster in `from`"),
             );
         }
     }
-    for (setting, action) in settings.acceptance.likelihoods() {
-        if !is_told(ReportSource::tells_likelihood, action) {
-            let silent = names(|source| !source.tells_likelihood());
+    for (setting, epss) in settings.acceptance.likelihoods() {
+        if !is_told(&|source| source.tells_likelihood(epss), epss.action) {
+            let silent = names(&|source| !source.tells_likelihood(epss));
+            let what = match (epss.score, epss.percentile) {
+                (None, Some(_)) => "EPSS percentiles",
+                _ => "EPSS scores",
+            };
             problems.add_at(
                 &setting,
                 format!(
-                    "reports of {silent} have no EPSS scores; those of Grype in registry and of sbomscanner may have"
+                    "reports of {silent} have no {what}; those of Grype in registry and of sbomscanner may have, and of custom with `fields.epssScore` or `fields.epssPercentile`"
                 ),
             );
         }
     }
     for (setting, action) in settings.acceptance.ends_of_life() {
-        if !is_told(ReportSource::tells_end_of_life, action) {
-            let silent = names(|source| !source.tells_end_of_life());
+        if !is_told(&ReportSource::tells_end_of_life, action) {
+            let silent = names(&|source| !source.tells_end_of_life());
             problems.add_at(
                 &setting,
                 format!("reports of {silent} don't say whether a system is past its end of life; those of trivyOperator and registry may"),

@@ -2,18 +2,20 @@
 //!
 //! Findings from the settings alone are logged when the policy is deployed. `image-admission lint` reports all of them.
 
+mod exemptions;
 mod namespaced;
 mod rules;
+mod verification;
 
 pub use namespaced::lint_namespaced_rules;
 
+use verification::is_left_out;
+
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
-    Artifact, AttachedArtifacts, Attestation, AttestationKind, CustomPolicy, Effect, Exemption, FailureFallback, Glob,
-    Identity, ImageMatching, NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, SbomSource,
-    ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    Artifact, AttachedArtifacts, CustomPolicy, Effect, FailureFallback, Glob, ImageMatching, NamespaceOverride,
+    NamespacePattern, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, VerificationPolicy,
 };
-use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageReference, canonical_host};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
@@ -22,15 +24,6 @@ use std::fmt;
 
 /// The namespace whose Pods run the cluster.
 const KUBE_SYSTEM: &str = "kube-system";
-
-/// How many exemptions are compared, each with each.
-const MAX_COMPARED: usize = 2_000;
-
-/// How the Base64 of every Ed25519 key begins: the algorithm stands before the key.
-const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
-
-/// Prefixes of the artifact types under which cosign attaches a layer beside an empty configuration.
-const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "application/vnd.dev.cosign.artifact."];
 
 /// The glob that matches every namespace.
 const EVERY_NAMESPACE: &str = "*";
@@ -145,9 +138,9 @@ pub enum LintRule {
     AnyAge,
     /// Licences that SPDX doesn't list. They are compared with names only.
     LicenseName,
-    /// Attestors that are never used.
+    /// Attestors that are never used, or that no expression asks.
     AttestorsUnused,
-    /// Limits that say nothing of critical findings.
+    /// Limits that say nothing of critical findings, or nothing that a source can tell.
     CriticalUnlimited,
     /// A glob of a policy about signatures that matches no image, or not those that it seems to.
     NoImage,
@@ -471,12 +464,14 @@ impl Settings {
         lints.globs(self);
         lints.excluded(self);
         lints.unverified(self);
+        lints.accepted_unverified(self);
         lints.forms(self);
         lints.exempted_images(self);
         lints.covered_exemptions(self, now);
         lints.endless_exemptions(self);
         lints.every_operation(self);
-        lints.operations_without_images(self);
+        lints.unasked_by_own_rules(self);
+        lints.idle_expressions(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
         }
@@ -492,20 +487,6 @@ struct Lints(Vec<Lint>);
 impl Lints {
     fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Lint::new(rule, path, message));
-    }
-
-    /// Resource rules about deletions and connections alone.
-    fn operations_without_images(&mut self, settings: &Settings) {
-        let is_asked = |operation: &String| ["CREATE", "UPDATE", "*"].contains(&operation.as_str());
-        for policy in &settings.verification {
-            let rules = &policy.resource_rules;
-            let mut lists = rules.iter().map(|rule| &rule.operations);
-            if !rules.is_empty() && lists.all(|list| !list.is_empty() && !list.iter().any(is_asked)) {
-                let path = format!("{}.matchConstraints.resourceRules", policy.path);
-                let message = "a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
-                self.add(LintRule::NeverAsked, path, message);
-            }
-        }
     }
 
     /// Drops fixes of settings that custom rules see as data: a fix could change what the rules say.
@@ -606,31 +587,6 @@ impl Lints {
         }
     }
 
-    fn unsaid_reasons(&mut self, settings: &Settings) {
-        for (position, exemption) in settings.exemptions.iter().enumerate() {
-            if exemption.reason == UNSAID_REASON {
-                self.add(
-                    LintRule::ReasonUnsaid,
-                    format!("exemptions[{position}].reason"),
-                    "nobody said it yet: write why the findings don't count, and where that is tracked",
-                );
-            }
-        }
-    }
-
-    fn open_packages(&mut self, settings: &Settings) {
-        for (position, exemption) in settings.exemptions.iter().enumerate() {
-            // A purl's name ends with a slash, with its version or with its qualifiers.
-            for package in exemption.packages.iter().filter(|package| !package.ends_with(['/', '@', '?', '#'])) {
-                self.add(
-                    LintRule::OpenPackage,
-                    format!("exemptions[{position}].packages"),
-                    format!("`{package}` matches whatever goes on from there; end it with `@` for one package"),
-                );
-            }
-        }
-    }
-
     fn reports(&mut self, settings: &Settings) {
         for source in &settings.reports.sources {
             if let Some((why, max_age)) = source.why_undated().zip(settings.reports.max_age.as_ref()) {
@@ -698,19 +654,6 @@ impl Lints {
         if settings.evidence.revoked_from.as_ref().is_some_and(|list| list.max_age.is_none()) {
             let message = "not set, so that a certificate which is revoked after the last refresh goes on counting; say how old the list may be, like `24h`";
             self.add(LintRule::AnyAge, "evidence.revokedFrom.maxAge", message);
-        }
-    }
-
-    fn ended_exemptions(&mut self, settings: &Settings, now: Timestamp) {
-        for (position, exemption) in settings.exemptions.iter().enumerate() {
-            if exemption.expires < now {
-                let message = format!(
-                    "it ended with {}; remove it, or give it a later day in `expires`",
-                    exemption.expires.day()
-                );
-                let path = format!("exemptions[{position}]");
-                self.0.push(Lint::new(LintRule::ExemptionEnded, path, message).fixed_by(Some(LintFix::Remove)));
-            }
         }
     }
 
@@ -825,12 +768,19 @@ impl Lints {
     fn acceptance(&mut self, settings: &Settings) {
         let acceptance = &settings.acceptance;
         let path = |key: &str| format!("acceptance.byNamespace.{key}");
-        let top = acceptance.top().limit_critical();
+        let top = acceptance.top().limit_critical(true);
+        let silent = settings.reports.sources.iter().find(|source| !source.has_scores());
         // What the top level leaves out is reported once.
         let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
         for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
-            if !limits.limit_critical() {
+            if !limits.limit_critical(true) {
                 let message = "critical findings have no limit, because the default of none holds only while no severity is set; set `maxSeverity.critical` too";
+                self.add(LintRule::CriticalUnlimited, path, message);
+            } else if let Some(source) = silent.filter(|_| !limits.limit_critical(false)) {
+                let message = format!(
+                    "reports of {} have no scores, so that `cvssScore` alone lets their critical findings in; set `maxSeverity.critical` too",
+                    source.name()
+                );
                 self.add(LintRule::CriticalUnlimited, path, message);
             }
         }
@@ -855,14 +805,22 @@ impl Lints {
                     self.add(LintRule::NeverReached, *setting, message);
                 }
             }
-        } else if scan.auto_generate
-            && own.custom_rules.is_empty()
-            && own.policies.is_empty()
+        } else if own.policies.is_empty()
             && settings.verification.is_empty()
-            && !may(scan, ScanAction::ScanResult)
+            && !own.custom_rules.contains("ScanReport")
+            && !(scan.auto_generate && may(scan, ScanAction::ScanResult))
         {
-            let message =
-                "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
+            let message = match scan.auto_generate {
+                true if own.custom_rules.is_empty() => {
+                    "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them"
+                }
+                true => {
+                    "the scan phase has no `scan-result`, and `customRules` don't look at `input.ScanReport`, so that no finding decides; say `scan-result`, or remove them"
+                }
+                false => {
+                    "`autoGenerate` is false and `customRules` don't look at `input.ScanReport`, so that no finding decides; look at its `Status`, write `autoGenerate: true`, or remove them"
+                }
+            };
             for (setting, is_there) in [
                 ("acceptance", settings.of_scan.0.contains(&"acceptance")),
                 ("exemptions", !settings.exemptions.is_empty()),
@@ -918,155 +876,6 @@ impl Lints {
                 )
             };
             self.add(LintRule::NoImage, path, message);
-        }
-    }
-
-    /// Policies about signatures that skip what pre-scan accepts, although it accepts images that are to run.
-    fn unverified(&mut self, settings: &Settings) {
-        let scans_nothing = settings.scans_nothing();
-        let phase = &settings.pre_scan;
-        let is_open = phase.auto_generate && phase.default_policy == PreScanAction::Accept;
-        for policy in settings.verification.iter().filter(|policy| is_left_out(policy)) {
-            let (what, severity) = if scans_nothing {
-                ("pre-scan has no `scan`, and what it accepts isn't verified: no image is", LintSeverity::Error)
-            } else if is_open {
-                (
-                    "what pre-scan accepts isn't verified, and `preScanPolicies.defaultPolicy` is `accept`",
-                    LintSeverity::Warning,
-                )
-            } else {
-                continue;
-            };
-            let message =
-                format!("{what}; set `verifyPreScanAccepted: true` here, or `preScanPolicies.defaultPolicy: scan`");
-            self.0.push(Lint::new(LintRule::Unverified, &policy.path, message).weighing(severity));
-        }
-    }
-
-    /// What cosign writes in a form that no host verifies or hands out.
-    fn forms(&mut self, settings: &Settings) {
-        for policy in &settings.verification {
-            let is_asked = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
-            // An attestor of envelopes may sign them with another tool.
-            let severity = if is_asked("verifyImageSignatures") {
-                LintSeverity::Warning
-            } else if is_asked("verifyAttestationSignatures") {
-                LintSeverity::Note
-            } else {
-                continue;
-            };
-            for attestor in &policy.attestors {
-                if matches!(&attestor.identity, Identity::Key(pem) if pem.contains(ED25519_PEM)) {
-                    let message = format!(
-                        "the key of `{}` is an Ed25519 key, with which cosign signs as Ed25519ph: only plain Ed25519 is verified, so sign with another tool, or with a key of P-256, as `cosign generate-key-pair` makes it",
-                        attestor.name
-                    );
-                    let path = format!("{}.attestors", policy.path);
-                    self.0.push(Lint::new(LintRule::PrehashedKey, path, message).weighing(severity));
-                }
-            }
-            for (position, Attestation { kind, .. }) in policy.attestations.iter().enumerate() {
-                let AttestationKind::Referrer(kind) = kind else { continue };
-                if LAYER_TYPES.iter().any(|own| kind.starts_with(own)) {
-                    let message = format!(
-                        "what cosign attaches as `{kind}` is a layer, which hosts don't hand out; make it readable with `image-admission attach`, and ask for it with `intoto`"
-                    );
-                    self.add(
-                        LintRule::InLayer,
-                        format!("{}.attestations[{position}].referrer.type", policy.path),
-                        message,
-                    );
-                }
-            }
-        }
-    }
-
-    /// Exemptions of a namespace without a longest duration: their authors never need to renew them.
-    fn endless_exemptions(&mut self, settings: &Settings) {
-        let Some(from) = settings.exemptions_from.as_deref() else { return };
-        if from.workload_namespace && from.max_duration.is_none() {
-            let message = "not set, so an ImageExemption may last for ever; limit it, like `30d`";
-            self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
-        }
-    }
-
-    /// Exemptions of more images or vulnerabilities than they seem to be about, or of fewer.
-    fn exempted_images(&mut self, settings: &Settings) {
-        for (position, Exemption { vulnerabilities, images, namespaces, packages, expire_on_fix, .. }) in
-            settings.exemptions.iter().enumerate()
-        {
-            let path = format!("exemptions[{position}]");
-            if namespaces.iter().any(|pattern| pattern.as_str() == EVERY_NAMESPACE) {
-                let message = "`*` matches every namespace, as an exemption does without `namespaces`; remove them";
-                self.add(LintRule::Redundant, format!("{path}.namespaces"), message);
-            }
-            if images.is_empty() && packages.is_empty() {
-                let message = "without `images` it holds whatever the image; name those that it is about";
-                self.add(LintRule::EveryImage, &path, message);
-            }
-            // Of a year, or of one advisory, it is about what somebody has looked at.
-            let is_any = |pattern: &&Pattern| {
-                let matches = |ids: &[&str]| ids.iter().any(|id| pattern.matches(id));
-                matches(&["CVE-2019-1001", "CVE-2019-10001"]) && matches(&["CVE-2031-4711", "CVE-2031-47111"])
-                    || matches(&["GHSA-2c4m-59x9-fr2g"]) && matches(&["GHSA-xv8q-7r3h-wj6p"])
-            };
-            // What can't be fixed is known as a whole.
-            let is_bounded = !packages.is_empty() || *expire_on_fix;
-            if let Some(pattern) = vulnerabilities.iter().find(is_any).filter(|_| !is_bounded) {
-                let message = format!(
-                    "`{}` exempts whatever is found, also later; name the ids, or the `packages` that don't matter",
-                    pattern.as_str()
-                );
-                self.add(LintRule::EveryVulnerability, &path, message);
-            }
-            for prefix in images {
-                let Some(repository) = prefix.repository_of_tag() else { continue };
-                let by_digest = [repository, "@"].concat();
-                let pinned = Prefix::new(&by_digest);
-                if images.iter().any(|other| {
-                    other.goes_on_from(&pinned, ImageMatching::Canonical)
-                        || pinned.goes_on_from(other, ImageMatching::Canonical)
-                }) {
-                    continue;
-                }
-                let name = prefix.as_str();
-                let both = if prefix.names_every_tag() {
-                    format!("for them add `{by_digest}`")
-                } else {
-                    format!(
-                        "for them add the digest, or write `{repository}:` and `{by_digest}` for the whole repository"
-                    )
-                };
-                let message = format!(
-                    "the prefix `{name}` holds for no image that is named by its digest, as pinned ones are; {both}"
-                );
-                self.add(LintRule::TagOnly, format!("{path}.images"), message);
-            }
-        }
-    }
-
-    /// Exemptions that another one covers for at least as long.
-    fn covered_exemptions(&mut self, settings: &Settings, now: Timestamp) {
-        let all = || settings.exemptions.iter().enumerate().take(MAX_COMPARED);
-        for (position, exemption) in all().filter(|(_, exemption)| exemption.expires >= now) {
-            let covers = |(other, covering): &(usize, &Exemption)| {
-                // Of two equal ones, the first stays.
-                *other != position && covering.covers(exemption) && (*other < position || !exemption.covers(covering))
-            };
-            let Some((other, covering)) = all().find(covers) else { continue };
-            let day = covering.expires.day();
-            let is_same = Exemption { expires: covering.expires, ..exemption.clone() }.covers(covering);
-            let message = if is_same {
-                format!(
-                    "exemptions[{other}] exempts the same, until {day}: remove this one, and say in that one's reason what only \
-                     this one's says"
-                )
-            } else {
-                format!(
-                    "exemptions[{other}] exempts all of it and more, until {day}: remove this one, or make that one narrower"
-                )
-            };
-            self.add(LintRule::Redundant, format!("exemptions[{position}]"), message);
         }
     }
 
@@ -1176,12 +985,6 @@ impl Settings {
         let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();
         is_whole && !may(&self.pre_scan, PreScanAction::Scan)
     }
-}
-
-/// Whether a policy about signatures skips what pre-scan accepts. Objects without a pod spec have no pre-scan.
-fn is_left_out(policy: &VerificationPolicy) -> bool {
-    let mut resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
-    !policy.verify_pre_scan_accepted && resources.all(|resource| WorkloadKind::has_resource(resource))
 }
 
 /// Whether a glob is only a registry's host. It is also the name of an image of Docker Hub.

@@ -1,5 +1,6 @@
 //! Where scan reports come from, and for which platforms.
 
+use super::acceptance::Epss;
 use super::attached::{self, AttachedArtifacts, Unsigned};
 use super::kinds;
 use super::namespaces::is_namespace_name;
@@ -293,11 +294,26 @@ impl ReportSource {
         }
     }
 
-    /// Whether its findings can have EPSS scores.
-    pub(super) fn tells_likelihood(&self) -> bool {
+    /// Whether its findings say which versions fix them.
+    pub(super) fn has_fixes(&self) -> bool {
+        match self {
+            Self::Custom(custom) => custom.fields.fixed_version.is_some(),
+            Self::SbomScanner(_)
+            | Self::TrivyOperator(_)
+            | Self::Registry(_)
+            | Self::Attestation(_)
+            | Self::Kubescape(_) => true,
+        }
+    }
+
+    /// Whether its findings can have what a gate compares: an EPSS score, a percentile, or either.
+    pub(super) fn tells_likelihood(&self, epss: Epss) -> bool {
         match self {
             Self::SbomScanner(_) | Self::Registry(_) | Self::Attestation(_) => true,
-            Self::Custom(custom) => custom.fields.epss_score.is_some() || custom.fields.epss_percentile.is_some(),
+            Self::Custom(custom) => {
+                (epss.score.is_some() && custom.fields.epss_score.is_some())
+                    || (epss.percentile.is_some() && custom.fields.epss_percentile.is_some())
+            }
             Self::TrivyOperator(_) | Self::Kubescape(_) => false,
         }
     }

@@ -616,6 +616,26 @@ fn a_grace_period_needs_a_source_with_dates() {
 }
 
 #[test]
+fn what_ends_with_a_fix_needs_a_source_with_fixes() {
+    let of = |fields: Value| {
+        let mut all = json!({"digest": "d", "findings": "f", "id": "i", "severity": "s"});
+        all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        json!({"exemptions": [{"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-01", "expireOnFix": true}],
+            "reports": {"sources": [{"custom": {"apiVersion": "a/v1", "kind": "Scan", "namespaces": ["a"], "fields": all}}]}})
+    };
+    read(of(json!({"fixedVersion": "v"})));
+    refuse(
+        of(json!({})),
+        &[
+            "exemptions[0].expireOnFix: no source says what is fixed, so that this would never end it; name the field of a fix in `fields.fixedVersion`",
+        ],
+    );
+    let mut two = of(json!({}));
+    two["reports"]["sources"].as_array_mut().unwrap().push(json!({"sbomscanner": {}}));
+    read(two);
+}
+
+#[test]
 fn what_runs_already_has_a_grace_period_of_its_own() {
     let of = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sources": [{"trivyOperator": {}}]}});
     let running = |settings: Value, namespace: &str, severity: Severity| {

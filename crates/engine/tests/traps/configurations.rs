@@ -1,12 +1,10 @@
 //! What images are: each platform counts, and nothing of what is missing, odd, of another or still to come is fine.
 
 use super::world::{NOW, World, digest};
-use super::{IMAGE, trap};
-use image_admission_untrusted::clock::{Clock, use_clock};
+use super::{IMAGE, stop_the_clock, trap};
 use image_admission_untrusted::remedy::Remedy;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// The repository of [`IMAGE`].
 const REPOSITORY: &str = "reg.io/team/app";
@@ -60,18 +58,9 @@ fn by_expression(text: &str) -> Value {
            "imageVerification": [{"name": "x", "verifyPreScanAccepted": true, "verifications": [{"expression": text}]}]})
 }
 
-/// A clock by which no rule takes any time.
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
-
 /// The same by a rule, which is given the list of one image's configurations as `all`.
 fn by_rule(denies: &str) -> Value {
-    use_clock(&Stopped);
+    stop_the_clock();
     let rule = format!("package x\ndeny[\"no\"] {{ some image; all := input.imageConfigs[image]; {denies} }}");
     json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [{"name": "x", "kinds": ["Pod"], "rego": rule}]})
 }
@@ -357,7 +346,7 @@ fn each_platform_is_asked_for_once_and_only_where_it_is_mentioned() {
 fn custom_rules_see_the_configurations_of_their_image() {
     let rules = "deny_image[\"starts as root\"] { input.ImageConfigs[_].runsAsRoot }";
     let settings = json!({"scanPolicies": {"reportPending": "accept"}, "customRules": rules});
-    use_clock(&Stopped);
+    stop_the_clock();
     assert!(two(configuration("1000"), configuration("1000")).decide(IMAGE, &settings).allowed);
     let answer = two(configuration("1000"), configuration("root")).decide(IMAGE, &settings);
     assert!(answer.response["message"].to_string().contains("starts as root"), "{}", answer.response);

@@ -1,20 +1,9 @@
 //! Tags that move between two questions: whatever asks after an image gets the digest that was resolved first.
 
 use super::world::{World, digest};
-use super::{IMAGE, KEY, finding, report, with};
+use super::{IMAGE, KEY, finding, report, stop_the_clock, with};
 use image_admission_stub_host::Call;
-use image_admission_untrusted::clock::{Clock, use_clock};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// A clock that stands: rules need one.
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
 
 /// A policy that looks at what scanners say, of images that no scan was asked for.
 fn rule(patch: &str) -> Value {
@@ -38,7 +27,7 @@ fn moving() -> World {
 
 #[track_caller]
 fn judges_what_was_resolved_first(world: &World, image: &str, settings: &Value) {
-    use_clock(&Stopped);
+    stop_the_clock();
     let answer = world.decide(image, settings);
     let calls = world.host.calls();
     let is_resolved = |call: &&Call| call.operation == "v1/manifest_digest" && call.image().contains(IMAGE);

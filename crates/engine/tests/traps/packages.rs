@@ -2,25 +2,14 @@
 
 use super::sboms::{fine, package, sbom, signed, spdx, world};
 use super::world::{World, digest};
-use super::{IMAGE, KEY, beside, report, trap, with};
+use super::{IMAGE, KEY, beside, report, stop_the_clock, trap, with};
 use image_admission_engine::check_settings;
-use image_admission_untrusted::clock::{Clock, use_clock};
 use image_admission_untrusted::remedy::{Remedy, without};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const OLD: &str = "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1";
 const NO_LOG4J: &str =
     "images.all.all(i, !sbomPackages(i).exists(p, p.purl.startsWith('pkg:maven/org.apache.logging.log4j/')))";
-
-/// A clock by which no rule takes any time.
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
 
 fn by_expression(expression: &str) -> Value {
     json!({"preScanPolicies": {"defaultPolicy": "accept"}, "reports": {"sboms": [{"sbomscanner": {}}]},
@@ -29,7 +18,7 @@ fn by_expression(expression: &str) -> Value {
 
 /// The same by a rule, which is given the list of one image's packages as `all`.
 fn by_rule(denies: &str) -> Value {
-    use_clock(&Stopped);
+    stop_the_clock();
     let rule = format!("package x\ndeny[\"no\"] {{ some image; all := input.sbomPackages[image]; {denies} }}");
     json!({"preScanPolicies": {"defaultPolicy": "accept"}, "reports": {"sboms": [{"sbomscanner": {}}]},
            "regoPolicies": [{"name": "x", "kinds": ["Pod"], "rego": rule}]})
@@ -37,7 +26,7 @@ fn by_rule(denies: &str) -> Value {
 
 /// The same by a rule of the scan phase.
 fn by_custom_rule(denies: &str) -> Value {
-    use_clock(&Stopped);
+    stop_the_clock();
     json!({"scanPolicies": {"reportPending": "accept"}, "reports": {"sboms": [{"sbomscanner": {}}]},
            "customRules": format!("deny_image[\"no\"] {{ all := input.SbomPackages; {denies} }}")})
 }
@@ -247,7 +236,7 @@ fn nothing_tells_without_sboms() {
 /// An SBOM beside the image is read once for a gate and once for a rule: what the one made of it isn't what the other asks.
 #[test]
 fn a_gate_and_a_rule_each_read_an_attached_sbom() {
-    use_clock(&Stopped);
+    stop_the_clock();
     let of = |packages: &[Value]| {
         let at = beside('a').replace(".scan", ".sbom");
         let world = World::default().image(IMAGE, 'a').object(report('a', &[]));

@@ -2,12 +2,10 @@
 
 use super::sboms::{package, spdx};
 use super::world::{Answer, NOW, World, digest};
-use super::{IMAGE, finding, report, trap, with};
-use image_admission_untrusted::clock::{Clock, use_clock};
+use super::{IMAGE, finding, report, stop_the_clock, trap, with};
 use image_admission_untrusted::remedy::Remedy;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::time::Duration;
 
 const REGISTRY: &str = "Registry";
 /// The Registry that the companion makes for `reg.io/team/app:1.0`.
@@ -213,19 +211,10 @@ fn a_registry_without_a_host_is_docker_hub() {
     }
 }
 
-/// A clock by which no rule takes any time.
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
-
 /// What rules and expressions make of an image without a report is theirs: they see what a list shows, whatever the settings reject.
 #[test]
 fn what_rules_judge_is_listed() {
-    use_clock(&Stopped);
+    stop_the_clock();
     let denies = "deny_image[\"bad\"] { input.ScanReport.Status == \"rejected\" }";
     let rule = |text: &str| json!([{"name": "x", "kinds": ["Pod"], "rego": format!("package x\n{text}")}]);
     let own = "deny[\"bad\"] { input.scanReports[_].Status == \"rejected\" }";

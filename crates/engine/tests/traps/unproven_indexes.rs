@@ -1,18 +1,8 @@
 //! What runs where somebody wrote an index, and another than the scan phase asks after reports.
 
 use super::world::{Answer, World, digest};
-use super::{IMAGE, report, with};
-use image_admission_untrusted::clock::{Clock, use_clock};
+use super::{IMAGE, report, stop_the_clock, with};
 use serde_json::{Value, json};
-use std::time::Duration;
-
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
 
 /// An index of these entries, where `a` (linux/amd64) and `c` (linux/arm64) have clean reports.
 fn index(entries: &[Value]) -> World {
@@ -88,7 +78,7 @@ fn what_an_expression_was_told_is_what_runs() {
 /// The same of a rule in Rego, which is asked when everything is pinned already.
 #[test]
 fn what_a_rule_was_told_is_what_runs() {
-    use_clock(&Stopped);
+    stop_the_clock();
     let rule = "package scanned\ndeny[msg] { some image; report := input.scanReports[image]; not report.Passed; msg := report.Reason }";
     let settings = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "reports": {"platforms": ["linux/amd64"]},
         "regoPolicies": [{"name": "scanned", "kinds": ["Pod"], "rego": rule}]});

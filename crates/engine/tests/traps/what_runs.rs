@@ -2,7 +2,7 @@
 //! more questions than may be asked.
 
 use super::world::{Answer, NOW, World, digest};
-use super::{IMAGE, finding, report, trap, trivy, with};
+use super::{IMAGE, finding, report, stop_the_clock, trap, trivy, with};
 use image_admission_untrusted::remedy::Remedy;
 use serde_json::{Value, json};
 
@@ -355,5 +355,31 @@ fn a_signed_index_stays_whoever_asked_for_its_report() {
             "verifications": [{"expression": expression}]}]});
         let answer = decides(&world, IMAGE, &settings, "allowed fresh");
         assert_eq!(runs(&answer), format!("{IMAGE}@{}", digest('f')), "{more}");
+    }
+}
+
+/// `Outage` and `Forgivable` are about failed scans. What was rejected, and what nobody scanned, isn't forgiven by a rule that reads
+/// no `Status`.
+#[test]
+fn only_a_failed_scan_is_an_outage_to_rules() {
+    let bad = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-1", "CRITICAL")]));
+    let unscanned = World::default().image(IMAGE, 'a');
+    let down = World::default().image(IMAGE, 'a').and(|host| host.fails("get_resource", "the cluster is away"));
+    stop_the_clock();
+    for (world, is_let_in) in [(bad, false), (unscanned, false), (down, true)] {
+        for flag in ["Outage", "Forgivable"] {
+            let expression = format!("images.all.all(i, scanReport(i).Passed || scanReport(i).{flag})");
+            let rego = format!(
+                "package outages\ndeny[msg] {{ some image; report := input.scanReports[image]; not report.Passed; not report.{flag}; msg := report.Reason }}"
+            );
+            for own in [
+                json!({"imageVerification": [{"name": "own", "validations": [{"expression": expression}]}]}),
+                json!({"regoPolicies": [{"name": "own", "kinds": ["Pod"], "rego": rego}]}),
+            ] {
+                let settings = with(own, &[("/scanPolicies", json!({"defaultPolicy": "accept"}))]);
+                let answer = world.decide(IMAGE, &settings);
+                assert_eq!(answer.allowed, is_let_in, "{settings}: {}", answer.response);
+            }
+        }
     }
 }

@@ -323,6 +323,8 @@ fn what_is_wrong_with_the_settings() {
     ] {
         assert_eq!(problems(acceptance, ci()), why);
     }
+    let with_scores = json!({"custom": {"apiVersion": "a/v1", "kind": "Scan", "namespaces": ["a"], "fields":
+        {"digest": "d", "findings": "f", "id": "i", "severity": "s", "epssScore": "e"}}});
     for (acceptance, source, why) in [
         (
             json!({"knownExploited": "reject"}),
@@ -337,8 +339,14 @@ fn what_is_wrong_with_the_settings() {
         (
             json!({"epss": {"score": 0.5}}),
             json!({"trivyOperator": {}}),
-            "acceptance.epss: reports of trivyOperator have no EPSS scores; those of Grype in registry and of sbomscanner may have",
+            "acceptance.epss: reports of trivyOperator have no EPSS scores; those of Grype in registry and of sbomscanner may have, and of custom with `fields.epssScore` or `fields.epssPercentile`",
         ),
+        (
+            json!({"epss": {"percentile": 0.9, "missing": "ignore"}}),
+            with_scores.clone(),
+            "acceptance.epss: reports of custom have no EPSS percentiles; those of Grype in registry and of sbomscanner may have, and of custom with `fields.epssScore` or `fields.epssPercentile`",
+        ),
+        (json!({"epss": {"percentile": 0.9, "score": 0.5}}), with_scores.clone(), ""),
         (
             json!({"endOfLife": "reject"}),
             json!({"sbomscanner": {}}),

@@ -134,6 +134,9 @@ impl PurlPattern {
         if let Some(version) = purl.version {
             return Err(format!("`{text}` has a version; write it in `versions`, like `={version}`"));
         }
+        if let Some((_, kind)) = MISNAMED.iter().find(|(wrong, _)| *wrong == purl.kind) {
+            return Err(format!("purls have no type `{}`, these packages are of the type `{kind}`", purl.kind));
+        }
         if has_namespaces(&purl.kind) && !purl.path.contains('/') && !purl.path.contains('*') {
             let (kind, path) = (&purl.kind, &purl.path);
             return Err(format!(
@@ -216,6 +219,26 @@ impl fmt::Display for PurlPattern {
         f.write_str(&self.written)
     }
 }
+
+/// What people call kinds of packages, and their type in purls. No package would match.
+const MISNAMED: [(&str, &str); 16] = [
+    ("alpine", "apk"),
+    ("debian", "deb"),
+    ("ubuntu", "deb"),
+    ("redhat", "rpm"),
+    ("centos", "rpm"),
+    ("go", "golang"),
+    ("java", "maven"),
+    ("javascript", "npm"),
+    ("node", "npm"),
+    ("nodejs", "npm"),
+    ("php", "composer"),
+    ("pip", "pypi"),
+    ("python", "pypi"),
+    ("ruby", "gem"),
+    ("rubygems", "gem"),
+    ("rust", "cargo"),
+];
 
 /// Types whose packages all have a namespace, the name of their publisher.
 const NAMESPACED: [&str; 7] = ["apk", "deb", "rpm", "maven", "composer", "github", "bitbucket"];
@@ -541,6 +564,8 @@ mod tests {
                 "`pkg:npm/lodash@4.17.20` has a version; write it in `versions`, like `=4.17.20`",
             ),
             ("pkg:deb/debian/curl?arch=amd64", "`pkg:deb/debian/curl?arch=amd64` has qualifiers or a subpath"),
+            ("pkg:pip/requests", "purls have no type `pip`, these packages are of the type `pypi`"),
+            ("pkg:Java/org.x/y", "purls have no type `java`, these packages are of the type `maven`"),
             (
                 "pkg:deb/curl",
                 "every package of the type `deb` has a namespace, `pkg:deb/…/curl`; with `pkg:deb/*/curl` it may be any",

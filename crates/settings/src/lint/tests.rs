@@ -476,6 +476,16 @@ fn rules_that_no_image_comes_to() {
             "acceptance: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them",
         )],
     );
+    // Rules of one's own alone, which don't look.
+    let own = |rules: &str| json!({"scanPolicies": {"autoGenerate": false}, "acceptance": {"denyAlways": ["CVE-1"]}, "customRules": rules});
+    check(
+        &own("deny_image[\"no\"] { input.x }"),
+        &[(
+            "never-reached",
+            "acceptance: `autoGenerate` is false and `customRules` don't look at `input.ScanReport`, so that no finding decides; look at its `Status`, write `autoGenerate: true`, or remove them",
+        )],
+    );
+    check(&own("deny_image[\"no\"] { input.ScanReport.Status != \"accepted\" }"), &[]);
     let exemption = json!([{"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-01"}]);
     check(
         &json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptions": exemption}),
@@ -704,6 +714,14 @@ fn limits_that_leave_out_the_worst() {
         &json!({"acceptance": {"byNamespace": {"here": {"maxSeverity": high}}}}),
         &[("critical-unlimited", &format!("acceptance.byNamespace.here: {open}"))],
     );
+    // A source without scores.
+    let custom = json!({"custom": {"apiVersion": "a/v1", "kind": "Scan", "namespaces": ["a"], "fields":
+        {"digest": "d", "findings": "f", "id": "i", "severity": "s"}}});
+    let two =
+        |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sources": [{"sbomscanner": {}}, custom]}});
+    let silent = "acceptance: reports of custom have no scores, so that `cvssScore` alone lets their critical findings in; set `maxSeverity.critical` too";
+    check(&two(json!({"cvssScore": {"threshold": 9.0}})), &[("critical-unlimited", silent)]);
+    check(&two(json!({"cvssScore": {"threshold": 9.0}, "maxSeverity": {"critical": {"total": 0}}})), &[]);
 }
 
 #[test]
@@ -711,10 +729,10 @@ fn an_exemption_without_a_reason_of_somebodys_own() {
     let exempted = |reason: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": reason, "expires": "2099-01-01"}]});
     let said =
         "exemptions[0].reason: nobody said it yet: write why the findings don't count, and where that is tracked";
-    check(&exempted(UNSAID_REASON), &[("reason-unsaid", said)]);
+    check(&exempted(crate::UNSAID_REASON), &[("reason-unsaid", said)]);
     check(&exempted("not reachable, TICKET-7"), &[]);
     // It is said in the log of each start too.
-    assert!(Settings::read(&exempted(UNSAID_REASON)).unwrap().notices().contains(&said.to_owned()));
+    assert!(Settings::read(&exempted(crate::UNSAID_REASON)).unwrap().notices().contains(&said.to_owned()));
 }
 
 #[test]
@@ -819,9 +837,112 @@ fn policies_of_images_that_are_about_deletions_alone() {
     let why = "imageVerification[0].matchConstraints.resourceRules: a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
     check(&with(json!(["DELETE"])), &[("never-asked", why)]);
     check(&with(json!(["CONNECT", "DELETE"])), &[("never-asked", why)]);
-    for quiet in [json!([]), json!(["*"]), json!(["CREATE", "DELETE"]), json!(["UPDATE"])] {
+    for quiet in [json!([]), json!(["*"]), json!(["CREATE", "UPDATE", "DELETE"]), json!(["UPDATE"])] {
         check(&with(quiet), &[]);
     }
+}
+
+/// A policy about signatures that asks its one attestor, changed by these keys.
+fn signed(changed: Value) -> Value {
+    let mut policy = json!({"attestors": [{"name": "ci", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}],
+        "verifications": [{"expression": "images.all.all(i, verifyImageSignatures(i, [attestors.ci]) > 0)"}]});
+    policy.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
+    verified(&policy)
+}
+
+#[test]
+fn policies_of_images_that_are_about_creations_alone() {
+    let rules = |rules: Value| signed(json!({"matchConstraints": {"resourceRules": rules}}));
+    let later = "it is asked on CREATE and not on UPDATE, so that an image that is set later, and one of `kubectl debug`, is never verified; add `UPDATE`";
+    let of_rules = format!("imageVerification[0].matchConstraints.resourceRules: {later}");
+    check(&rules(json!([{"operations": ["CREATE"], "resources": ["pods"]}])), &[("missing-operation", &of_rules)]);
+    let debugged = json!([{"operations": ["CREATE"], "resources": ["pods"]}, {"operations": ["UPDATE"], "resources": ["pods/ephemeralcontainers"]}]);
+    check(&rules(debugged), &[("missing-operation", &of_rules)]);
+    for quiet in [
+        json!([{"operations": ["CREATE", "UPDATE"], "resources": ["pods"]}]),
+        json!([{"operations": ["CREATE"], "resources": ["pods"]}, {"operations": ["UPDATE"], "resources": ["pods"]}]),
+        json!([{"operations": ["*"], "resources": ["pods"]}]),
+        json!([{"resources": ["pods"]}]),
+    ] {
+        check(&rules(quiet), &[]);
+    }
+    let condition = |text: &str| signed(json!({"matchConditions": [{"name": "c", "expression": text}]}));
+    let of_condition = format!("imageVerification[0].matchConditions[0].expression: {later}");
+    for text in ["request.operation == 'CREATE'", "has(object.spec) && request.operation==\"CREATE\""] {
+        check(&condition(text), &[("missing-operation", &of_condition)]);
+    }
+    for text in [
+        "request.operation == 'CREATE' || request.operation == 'UPDATE'",
+        "request.operation in ['CREATE', 'UPDATE']",
+        "!(request.operation == 'CREATE')",
+    ] {
+        check(&condition(text), &[]);
+    }
+}
+
+#[test]
+fn policies_of_templates_alone() {
+    let resources =
+        |resources: Value| signed(json!({"matchConstraints": {"resourceRules": [{"resources": resources}]}}));
+    let bare = "imageVerification[0].matchConstraints.resourceRules: `pods` aren't among its resources, so that no image of a Pod without a template is verified, and none that a webhook adds to a Pod; add them";
+    check(&resources(json!(["deployments", "helmreleases"])), &[("unverified", bare)]);
+    for quiet in [json!(["deployments", "pods"]), json!(["*"]), json!(["*/*"]), json!(["helmreleases"])] {
+        check(&resources(quiet), &[]);
+    }
+}
+
+#[test]
+fn images_that_a_policy_names_and_pre_scan_accepts() {
+    let of = |glob: &str, entries: Value| {
+        let mut settings = signed(json!({"matchConstraints": {"imageRules": {"references": [glob]}}}));
+        settings["preScanPolicies"] = json!({"customPolicies": entries});
+        settings
+    };
+    let entry = |prefix: &str, action: &str| json!([{"prefix": prefix, "action": action}]);
+    let said = |prefix: &str| {
+        format!(
+            "imageVerification[0]: what pre-scan accepts isn't verified, and preScanPolicies.customPolicies[0] (`{prefix}`) accepts images that this policy names; set `verifyPreScanAccepted: true` here, or write `scan` there"
+        )
+    };
+    for (glob, prefix) in [("ghcr.io/team/*", "ghcr.io/"), ("ghcr.io/*", "ghcr.io/team/"), ("*", "ghcr.io/team/")] {
+        check(&of(glob, entry(prefix, "accept")), &[("unverified", &said(prefix))]);
+    }
+    check(&of("ghcr.io/team/*", entry("ghcr.io/other/", "accept")), &[]);
+    check(&of("ghcr.io/team/*", entry("ghcr.io/", "reject")), &[]);
+    let mut asked = of("ghcr.io/team/*", entry("ghcr.io/", "accept"));
+    asked["imageVerification"][0]["verifyPreScanAccepted"] = json!(true);
+    check(&asked, &[]);
+}
+
+#[test]
+fn attestors_that_nobody_asks() {
+    let asks = |expression: &str| signed(json!({"verifications": [{"expression": expression}]}));
+    let idle = "imageVerification[0].attestors: no expression asks `attestors.ci`, so that nobody needs to have signed; ask it with `verifyImageSignatures` or `verifyAttestationSignatures`, or remove it";
+    check(&asks("true"), &[("attestors-unused", idle)]);
+    check(&asks("images.all.all(i, verifyImageSignatures(i, [attestors.cicd]) > 0)"), &[("attestors-unused", idle)]);
+    for quiet in ["[attestors.ci]", "[attestors . ci]", "[attestors['ci']]", "attestors.map(a, attestors[a])"] {
+        check(&asks(&format!("images.all.all(i, verifyImageSignatures(i, {quiet}) > 0)")), &[]);
+    }
+    let key = |name: &str| json!({"name": name, "cosign": {"keyless": {"githubActions": {"owner": "team"}}}});
+    let one = "imageVerification[0].attestors: no expression asks `attestors.qa`, so that what it signed counts for nothing; ask it with `verifyImageSignatures` or `verifyAttestationSignatures`, or remove it";
+    check(&signed(json!({"attestors": [key("ci"), key("qa")]})), &[("attestors-unused", one)]);
+}
+
+#[test]
+fn expressions_that_look_at_some_images_or_hold_for_all() {
+    let asks = |expression: &str| signed(json!({"verifications": [{"expression": expression}]}));
+    let some = "imageVerification[0]: its expressions look at `images.containers` alone: init containers, those of `kubectl debug` and image volumes run unverified; write `images.all`";
+    let of = |list: &str| asks(&format!("images.{list}.all(i, verifyImageSignatures(i, [attestors.ci]) > 0)"));
+    check(&of("containers"), &[("unverified", some)]);
+    check(&of("initContainers"), &[]);
+    check(
+        &asks("images.containers.size() > 0 && images.all.all(i, verifyImageSignatures(i, [attestors.ci]) > 0)"),
+        &[],
+    );
+    let holds =
+        "imageVerification[0].verifications[0].expression: `>= 0` holds for an image that nobody signed; write `> 0`";
+    check(&asks("images.all.all(i, verifyImageSignatures(i, [attestors.ci]) >= 0)"), &[("unverified", holds)]);
+    check(&asks("images.all.all(i, verifyImageSignatures(i, [attestors.ci]) >= 1)"), &[]);
 }
 
 #[test]
