@@ -90,6 +90,13 @@ pub enum Advice {
     ScanAgain,
     /// Have it scanned for the platform that would run.
     ScanPlatform,
+    /// List this platform alone in `reports.platforms`: this source scans no other.
+    ListPlatform {
+        /// As settings write it.
+        platform: String,
+        /// The source.
+        source: &'static str,
+    },
     /// Start a ScanJob of this Registry, once nothing excludes the image from it.
     StartScanJob {
         /// The Registry.
@@ -292,6 +299,12 @@ impl fmt::Display for Advice {
             Self::MakeSbom => "have an SBOM of this digest made where `reports.sboms` looks for it, and apply it again",
             Self::ScanAgain => "have it scanned again",
             Self::ScanPlatform => "have it scanned for the platform that would run",
+            Self::ListPlatform { platform, source } => {
+                return write!(
+                    f,
+                    "list `{platform}` alone in `reports.platforms`: {source} scans no other, and the others of the image wait for ever"
+                );
+            }
             Self::StartScanJob { registry, is_left_out: true } => {
                 return write!(
                     f,

@@ -6,7 +6,8 @@ use image_admission_host::{HostFailure, NOBODY_TO_ASK, Refusal, Untrusted};
 use image_admission_judgement::reason::{
     ATTESTATION_OF, Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage,
     LicenseFault, LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason,
-    Unexcused, UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified, Whereabouts,
+    ScanStatus, Unexcused, UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified,
+    Whereabouts,
 };
 use image_admission_judgement::report::{PlatformReport, ScanReport};
 use image_admission_settings::Settings;
@@ -24,6 +25,10 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
             advice.push(one);
         }
     }
+    if let Some(other) = never_scanned(report, settings) {
+        advice.retain(|one| *one != Advice::Scan);
+        advice.push(other);
+    }
     if settings.exemptions_from.is_some() && may_be_exempted(report) {
         advice.push(Advice::Exempt);
     }
@@ -32,6 +37,16 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
         advice.push(Advice::SayWhy(attestors.cloned().collect()));
     }
     advice
+}
+
+/// What to do where only platforms wait that the source never scans.
+fn never_scanned(report: &ScanReport, settings: &Settings) -> Option<Advice> {
+    let (source, platform) = settings.reports.of_one_platform()?;
+    let platform = platform.text();
+    let waits = |of: &PlatformReport| of.status == ScanStatus::ReportNotAvailable;
+    let is_told = report.platforms.iter().any(|of| of.platform.as_ref() == Some(&platform) && !waits(of));
+    let wait_others = report.status == ScanStatus::ReportNotAvailable && is_told;
+    wait_others.then(|| Advice::ListPlatform { platform, source: source.name() })
 }
 
 /// Whether everything that rejects is findings that an object may exempt.

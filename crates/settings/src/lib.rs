@@ -379,7 +379,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
             problems.add_at(
                 &setting,
                 format!(
-                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
+                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have, and custom with `fields.published`",
                     names(&|_| true)
                 ),
             );

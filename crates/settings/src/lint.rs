@@ -152,6 +152,8 @@ pub enum LintRule {
     InLayer,
     /// An expression that looks at one platform of an image.
     OnePlatform,
+    /// Platforms that are to be judged, and that a source never scans.
+    UnscannedPlatforms,
     /// An exemption for every image.
     EveryImage,
     /// An exemption for every vulnerability.
@@ -200,7 +202,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -225,6 +227,7 @@ impl LintRule {
         Self::PrehashedKey,
         Self::InLayer,
         Self::OnePlatform,
+        Self::UnscannedPlatforms,
         Self::EveryImage,
         Self::EveryVulnerability,
         Self::SilentDenial,
@@ -277,6 +280,7 @@ impl LintRule {
             Self::PrehashedKey => "prehashed-key",
             Self::InLayer => "in-layer",
             Self::OnePlatform => "one-platform",
+            Self::UnscannedPlatforms => "unscanned-platforms",
             Self::EveryImage => "every-image",
             Self::EveryVulnerability => "every-vulnerability",
             Self::SilentDenial => "silent-denial",
@@ -322,6 +326,7 @@ impl LintRule {
             | Self::LicenseName
             | Self::PrehashedKey
             | Self::OnePlatform
+            | Self::UnscannedPlatforms
             | Self::EveryVulnerability
             | Self::SilentDenial
             | Self::Unseen
@@ -383,6 +388,7 @@ impl LintRule {
             Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::OnePlatform => "an expression that looks at one platform of an image",
+            Self::UnscannedPlatforms => "platforms that are to be judged, and that a source never scans",
             Self::EveryImage => "an exemption that holds whatever the image",
             Self::EveryVulnerability => "an exemption that holds whatever is found",
             Self::Unseen => "a rule in Rego that looks at what nobody shows it",
@@ -459,6 +465,7 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        lints.unscanned_platforms(self);
         lints.sboms(self);
         lints.ageless_lists(self);
         lints.globs(self);
@@ -612,6 +619,17 @@ impl Lints {
                 );
             }
         }
+    }
+
+    fn unscanned_platforms(&mut self, settings: &Settings) {
+        let Some((source, platform)) = settings.reports.of_one_platform().filter(|_| settings.reads_reports()) else {
+            return;
+        };
+        let message = format!(
+            "{} scans {platform} alone, so that an image of several platforms waits for ever; write `[{platform}]`",
+            source.name()
+        );
+        self.add(LintRule::UnscannedPlatforms, "reports.platforms", message);
     }
 
     fn sboms(&mut self, settings: &Settings) {

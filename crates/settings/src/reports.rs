@@ -222,6 +222,16 @@ pub enum Platforms {
     Listed(Vec<Platform>),
 }
 
+impl Reports {
+    /// A source that scans one platform, where others are to be judged, too: these wait for ever. With that platform.
+    pub fn of_one_platform(&self) -> Option<(&ReportSource, &Platform)> {
+        if matches!(&self.platforms, Platforms::Listed(listed) if listed.len() == 1) {
+            return None;
+        }
+        self.sources.iter().find_map(|source| Some((source, source.scanned_platform()?)))
+    }
+}
+
 impl Namespaces {
     /// Each namespace once, in the order of the look-ups.
     pub fn around<'a>(&'a self, workload: &'a str) -> Vec<&'a str> {
@@ -282,6 +292,15 @@ impl ReportSource {
             Self::TrivyOperator(_) | Self::Registry(_) | Self::Attestation(_) => true,
             Self::Custom(custom) => custom.fields.published.is_some(),
             Self::SbomScanner(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// The one platform that its scanner scans, whatever others an image has.
+    pub fn scanned_platform(&self) -> Option<&Platform> {
+        match self {
+            Self::TrivyOperator(operator) => Some(&operator.platform),
+            Self::Kubescape(kubescape) => Some(&kubescape.platform),
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Attestation(_) | Self::Custom(_) => None,
         }
     }
 

@@ -603,7 +603,7 @@ fn acceptance_that_makes_no_sense_is_refused() {
 #[test]
 fn a_grace_period_needs_a_source_with_dates() {
     let grace = json!({"fixGracePeriod": "14d", "byNamespace": {"a": {"fixGracePeriod": "1d"}}});
-    let no_dates = "no source has dates of fixes or vulnerabilities (sbomscanner); trivyOperator and registry have";
+    let no_dates = "no source has dates of fixes or vulnerabilities (sbomscanner); trivyOperator and registry have, and custom with `fields.published`";
     refuse(
         json!({"acceptance": grace}),
         &[

@@ -11,7 +11,7 @@ mod worst_case;
 use crate::host_options::{HostError, HostOptions};
 use image_admission_module_host::answers::Grants;
 use image_admission_module_host::disk;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use image_admission_engine::{ReadKind, check_settings, lint};
-use image_admission_settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity, Settings};
+use image_admission_settings::{InvalidSettings, KEYS, Lint as Remark, LintRule, LintSeverity, Settings};
 use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::diff::patch;
@@ -282,7 +283,14 @@ impl Lint {
             }
             let mut settings = look(&path, &text)?;
             if origin == Origin::InFolder {
-                settings.retain(Looked::is_policy);
+                let (policies, others): (Vec<Looked>, Vec<Looked>) = settings.into_iter().partition(Looked::is_policy);
+                if others.iter().any(Looked::has_settings) {
+                    warn(&format!(
+                        "{} has settings without a policy, and of a folder only policies are looked at: give the file",
+                        document::name(&path)
+                    ));
+                }
+                settings = policies;
             }
             if settings.iter().any(Looked::is_empty) {
                 warn(&format!("{} is empty: this is about the defaults", document::name(&path)));
@@ -510,6 +518,13 @@ impl Looked {
     /// Whether it is of a policy, or of a file whose keys stand twice: nobody knows what that is.
     fn is_policy(&self) -> bool {
         self.found.policy.is_some() || !self.duplicates.is_empty()
+    }
+
+    /// Whether some of it is a setting of this policy: other tools have files without a kind, too.
+    fn has_settings(&self) -> bool {
+        let Some(json) = &self.found.json else { return false };
+        let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(json.get()).unwrap_or_default();
+        keys.keys().any(|key| KEYS.contains(&key.as_str()))
     }
 
     /// Whether nothing is written in the file.

@@ -187,6 +187,27 @@ fn a_rule_for_what_is_in_no_namespace_sends_no_pod() {
     }
 }
 
+/// What a folder is asked about mustn't look as if it had been looked at.
+#[test]
+fn settings_in_a_folder_are_named_where_they_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("policy.yaml"),
+        "apiVersion: policies.kubewarden.io/v1\nkind: AdmissionPolicy\nmetadata: {name: i, namespace: n}\nspec: {module: m, settings: {registries: [ghcr.io]}}\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("values.yaml"), "image: {tag: latest}\n").unwrap();
+    let quiet = image_admission(folder.path(), &["lint", "."], b"");
+    assert_eq!(quiet.errors, "");
+    fs::write(folder.path().join("settings.yaml"), "registries: [ghcr.io]\nmaxImagse: 3\n").unwrap();
+    let told = image_admission(folder.path(), &["lint", "."], b"");
+    assert_eq!(
+        told.errors,
+        "warning: `settings.yaml` has settings without a policy, and of a folder only policies are looked at: give the file\n"
+    );
+    assert_eq!(told.output, quiet.output);
+}
+
 /// A cluster whose trivy-operator has these variables, in its container and in its ConfigMap; and its kubeconfig, in `folder`.
 fn cluster_with_operator(folder: &Path, deployments: Option<&[(Value, Value)]>) -> String {
     let kinds = |version: &str, plural: &str, kind: &str| {

@@ -355,7 +355,7 @@ fn what_is_wrong_with_the_settings() {
         (
             json!({"unfixedGracePeriod": {"high": "3d"}}),
             json!({"sbomscanner": {}}),
-            "acceptance.unfixedGracePeriod: no source has dates of fixes or vulnerabilities (sbomscanner); trivyOperator and registry have",
+            "acceptance.unfixedGracePeriod: no source has dates of fixes or vulnerabilities (sbomscanner); trivyOperator and registry have, and custom with `fields.published`",
         ),
         (
             json!({"knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}}}),

@@ -842,6 +842,39 @@ fn policies_of_images_that_are_about_deletions_alone() {
     }
 }
 
+#[test]
+fn platforms_that_a_source_never_scans() {
+    let of = |source: Value, platforms: Value| {
+        let mut reports = json!({"sources": [{"sbomscanner": {}}, source]});
+        if !platforms.is_null() {
+            reports["platforms"] = platforms;
+        }
+        json!({"reports": reports})
+    };
+    let said = |name: &str, platform: &str| {
+        format!(
+            "reports.platforms: {name} scans {platform} alone, so that an image of several platforms waits for ever; write `[{platform}]`"
+        )
+    };
+    let (amd64, arm64) = (said("trivyOperator", "linux/amd64"), said("trivyOperator", "linux/arm64"));
+    let operator = || json!({"trivyOperator": {}});
+    check(&of(operator(), json!(null)), &[("unscanned-platforms", &amd64)]);
+    check(&of(operator(), json!(["linux/amd64", "linux/arm64"])), &[("unscanned-platforms", &amd64)]);
+    check(&of(json!({"trivyOperator": {"platform": "linux/arm64"}}), json!("all")), &[("unscanned-platforms", &arm64)]);
+    check(&of(json!({"kubescape": {}}), json!(null)), &[("unscanned-platforms", &said("kubescape", "linux/amd64"))]);
+    check(&of(operator(), json!(["linux/amd64"])), &[]);
+    check(
+        &of(
+            json!({"attestation": {"attestors": [{"name": "ci", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}]}}),
+            json!(null),
+        ),
+        &[],
+    );
+    let mut unread = of(operator(), json!(null));
+    unread["scanPolicies"] = json!({"defaultPolicy": "accept"});
+    check(&unread, &[]);
+}
+
 /// A policy about signatures that asks its one attestor, changed by these keys.
 fn signed(changed: Value) -> Value {
     let mut policy = json!({"attestors": [{"name": "ci", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}],

@@ -26,11 +26,16 @@ fn of_policy(world: &World<'_>, policy: &Policy) -> Vec<Finding> {
     // Other checks tell these.
     remarks.retain(|remark| remark.rule != LintRule::MissingKind && !is_of_selectors(remark));
     for (severity, status) in [(LintSeverity::Error, Status::Fail), (LintSeverity::Warning, Status::Warn)] {
-        let rules: BTreeSet<&str> =
-            remarks.iter().filter(|remark| remark.severity == severity).map(|remark| remark.rule.name()).collect();
-        let rules: Vec<String> = rules.into_iter().map(|rule| format!("`{rule}`")).collect();
+        let rules: BTreeSet<LintRule> =
+            remarks.iter().filter(|remark| remark.severity == severity).map(|remark| remark.rule).collect();
         if !rules.is_empty() {
-            let message = format!("`image-admission lint` finds {}: it says where, and what to do", rules.join(", "));
+            let names: Vec<String> = rules.iter().map(|rule| format!("`{}`", rule.name())).collect();
+            // Here the namespaces are known, and there they are asked for.
+            let command = match rules.contains(&LintRule::UnknownNamespace) {
+                true => "kubectl get namespaces -o name | image-admission lint --namespaces - policy.yaml",
+                false => "image-admission lint",
+            };
+            let message = format!("`{command}` finds {}: it says where, and what to do", names.join(", "));
             about.add(status, message);
         }
     }
