@@ -15,8 +15,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::package::PackageRoom;
 use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
-    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UnreadableReport, UsedExemption,
-    UsedVex,
+    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
 };
 use crate::resolve::{
     Digests, PlatformManifest, Purpose, Resolution, ResolvedImage, find_index, resolve, resolve_digest,
@@ -850,9 +849,7 @@ impl Statement<'_> {
             // A missing right doesn't come back by itself.
             Knowledge::LookUpFailed(HostFailure::NotGranted(_) | HostFailure::Withheld(_)) => false,
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
-                matches!(self.origin, Some(Origin::Object { .. }))
-                    && !why.is_of_the_image()
-                    && !matches!(why, UnreadableReport::Untold(_))
+                matches!(self.origin, Some(Origin::Object { .. })) && why.is_of_the_scanner()
             }
             Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(list), .. }) => list.is_outage,
             _ => true,

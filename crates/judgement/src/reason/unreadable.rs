@@ -73,10 +73,10 @@ impl From<UnreadableDocument> for UnreadableReport {
 }
 
 impl UnreadableReport {
-    /// Whether a pusher can cause it, whoever made the document: a scanner finds no package in an image whose builder removed them
-    /// all, or removed what names them.
-    pub(crate) fn is_of_the_image(&self) -> bool {
-        matches!(self, Self::SbomWithoutPackages | Self::SbomWithoutPurls | Self::TooManyPackages(_))
+    /// Whether it is the scanner's fault alone. A pusher can cause the rest, whoever made the document: a scanner finds no package in an
+    /// image whose builder removed them all, or removed what names them. And what a gate isn't told stays untold.
+    pub(crate) fn is_of_the_scanner(&self) -> bool {
+        !matches!(self, Self::SbomWithoutPackages | Self::SbomWithoutPurls | Self::TooManyPackages(_) | Self::Untold(_))
     }
 }
 
