@@ -369,10 +369,6 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
     if sources.is_empty() {
         return;
     }
-    let names = |wanted: &dyn Fn(&ReportSource) -> bool| {
-        let names: Vec<&str> = sources.iter().filter(|source| wanted(source)).map(ReportSource::name).collect();
-        names.join(", ")
-    };
     if !sources.iter().any(ReportSource::has_dates) {
         let running = settings.acceptance.running().into_iter().map(|path| format!("{path}.grace"));
         for setting in settings.acceptance.grace_periods().into_iter().chain(running) {
@@ -380,7 +376,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
                 &setting,
                 format!(
                     "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have, and custom with `fields.published`",
-                    names(&|_| true)
+                    sources.iter().map(ReportSource::name).collect::<Vec<_>>().join(", ")
                 ),
             );
         }
@@ -398,14 +394,8 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
             );
         }
     }
-    // If a gate rejects, a missing answer fails the scan, so each source must be able to tell. If it warns, one source is enough.
-    let is_told = |tells: &dyn Fn(&ReportSource) -> bool, action| match action {
-        GateAction::Reject => sources.iter().all(tells),
-        GateAction::Warn => sources.iter().any(tells),
-    };
     for (setting, action) in settings.acceptance.exploited_by_reports() {
-        if !is_told(&ReportSource::tells_exploited, action) {
-            let silent = names(&|source| !source.tells_exploited());
+        if let Some(silent) = silent_sources(sources, action, ReportSource::tells_exploited) {
             problems.add_at(
                 &setting,
                 format!("reports of {silent} don't say what is exploited: name a list of the cluster in `from`"),
@@ -413,8 +403,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
         }
     }
     for (setting, epss) in settings.acceptance.likelihoods() {
-        if !is_told(&|source| source.tells_likelihood(epss), epss.action) {
-            let silent = names(&|source| !source.tells_likelihood(epss));
+        if let Some(silent) = silent_sources(sources, epss.action, |source| source.tells_likelihood(epss)) {
             let what = match (epss.score, epss.percentile) {
                 (None, Some(_)) => "EPSS percentiles",
                 _ => "EPSS scores",
@@ -428,14 +417,28 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
         }
     }
     for (setting, action) in settings.acceptance.ends_of_life() {
-        if !is_told(&ReportSource::tells_end_of_life, action) {
-            let silent = names(&|source| !source.tells_end_of_life());
+        if let Some(silent) = silent_sources(sources, action, ReportSource::tells_end_of_life) {
             problems.add_at(
                 &setting,
                 format!("reports of {silent} don't say whether a system is past its end of life; those of trivyOperator and registry may"),
             );
         }
     }
+}
+
+/// The sources that can't answer a gate, by their names. If a gate rejects, a missing answer fails the scan, so each source must be
+/// able to tell. If it warns, one source is enough.
+fn silent_sources(
+    sources: &[ReportSource],
+    action: GateAction,
+    tells: impl Fn(&ReportSource) -> bool,
+) -> Option<String> {
+    let silent: Vec<&str> = sources.iter().filter(|source| !tells(source)).map(ReportSource::name).collect();
+    let is_enough = match action {
+        GateAction::Reject => silent.is_empty(),
+        GateAction::Warn => silent.len() < sources.len(),
+    };
+    (!is_enough).then(|| silent.join(", "))
 }
 
 #[cfg(test)]

@@ -393,7 +393,7 @@ fn entries_that_change_nothing() {
 
 #[test]
 fn a_grace_period_of_what_runs_that_others_cover() {
-    let of = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sources": [{"trivyOperator": {}}]}});
+    let of = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"platforms": ["linux/amd64"], "sources": [{"trivyOperator": {}}]}});
     let covered = |path: &str| {
         format!(
             "{path}: `fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it"
@@ -863,13 +863,8 @@ fn platforms_that_a_source_never_scans() {
     check(&of(json!({"trivyOperator": {"platform": "linux/arm64"}}), json!("all")), &[("unscanned-platforms", &arm64)]);
     check(&of(json!({"kubescape": {}}), json!(null)), &[("unscanned-platforms", &said("kubescape", "linux/amd64"))]);
     check(&of(operator(), json!(["linux/amd64"])), &[]);
-    check(
-        &of(
-            json!({"attestation": {"attestors": [{"name": "ci", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}]}}),
-            json!(null),
-        ),
-        &[],
-    );
+    let custom = json!({"custom": {"apiVersion": "a/v1", "kind": "Scan", "namespaces": ["a"], "fields": {"digest": "d", "verdict": "v"}}});
+    check(&of(custom, json!(null)), &[]);
     let mut unread = of(operator(), json!(null));
     unread["scanPolicies"] = json!({"defaultPolicy": "accept"});
     check(&unread, &[]);
