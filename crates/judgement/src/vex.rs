@@ -244,7 +244,7 @@ impl ImageVex {
         cves.dedup();
         let all = self.about(finding, finding.ids());
         if all.is_empty() {
-            return Vex::Silent;
+            return self.elsewhere(finding).map_or(Vex::Silent, |said| Vex::Counts(UnusedVex::Elsewhere(said)));
         }
         if cves.len() < 2 || !is_on(Remedy::ClearEveryCve) {
             return self.weigh(&all, finding);
@@ -269,6 +269,14 @@ impl ImageVex {
             (Some(cve), Some(first)) => Vex::Counts(UnusedVex::Partly(first.said, cve.to_ascii_uppercase())),
             (_, None) => Vex::Silent,
         }
+    }
+
+    /// What clears a vulnerability of the finding, and isn't about its package.
+    fn elsewhere(&self, finding: &Finding<'_>) -> Option<VexSaid> {
+        let mut named = finding.ids().filter_map(|id| self.by_name.get(&id.to_ascii_lowercase())).flatten();
+        let statement = named.find_map(|at| self.statements.get(*at).filter(|own| own.means == Means::Cleared))?;
+        let signer = *statement.document.signers.keys().next()?;
+        Some(Word { statement, signer }.said())
     }
 
     /// Combines the newest statement of each attestor: if one says that the finding counts, it does.

@@ -220,17 +220,21 @@ fn which_packages_are_named() {
         (None, with(openvex(&[statement()]), &[("/statements/0/subcomponents", json!([]))])),
         by_subject("pkg:apk/alpine/openssl@3.1"),
         by_subject("pkg:apk/alpine/opens"),
-        // A package in a package may be in the image twice.
-        (
-            Some('a'),
-            changed(
-                "/products",
-                json!([{"@id": "pkg:golang/example.com/app@v1", "subcomponents": [{"@id": "pkg:apk/alpine/openssl@3.0"}]}]),
-            ),
-        ),
     ] {
-        is_rejected(&said(subject, document.clone()), &settings(), "CVE-1");
+        is_rejected(
+            &said(subject, document.clone()),
+            &settings(),
+            "; VEX of security says not_affected, but not of this package)",
+        );
     }
+    // A package in a package may be in the image twice.
+    let nested =
+        json!([{"@id": "pkg:golang/example.com/app@v1", "subcomponents": [{"@id": "pkg:apk/alpine/openssl@3.0"}]}]);
+    let unsaid = "CVE-1 in openssl (fixed in 3.1) (";
+    is_rejected(&said(Some('a'), changed("/products", nested)), &settings(), unsaid);
+    // That other packages are affected is no reason.
+    let affected = with(part(json!({"@id": "pkg:apk/alpine/zlib"})), &[("/statements/0/status", json!("affected"))]);
+    is_rejected(&said(None, affected), &settings(), unsaid);
     // A package that the report doesn't name is in no package that is named; all of the image has it.
     let mut unnamed = finding("CVE-1", "CRITICAL");
     unnamed["purl"] = Value::Null;
@@ -238,7 +242,8 @@ fn which_packages_are_named() {
         let world = World::default().image(IMAGE, 'a').object(report('a', &[unnamed.clone()]));
         world.artifact(&tag('a'), 'd', Some('a'), document).signed(&artifact('d'), KEY)
     };
-    is_rejected(&world(part(json!({"@id": "pkg:apk/alpine/openssl"}))), &settings(), "CVE-1");
+    let part_alone = world(part(json!({"@id": "pkg:apk/alpine/openssl"})));
+    is_rejected(&part_alone, &settings(), "VEX of security says not_affected, but not of this package");
     is_allowed(&world(openvex(&[statement()])), &settings());
     // One package has it no longer, the other has.
     let mut other = finding("CVE-1", "CRITICAL");

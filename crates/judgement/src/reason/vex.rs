@@ -45,6 +45,8 @@ pub enum UnusedVex {
     Unjustified(VexSaid),
     /// It is about one of the finding's several vulnerabilities, and no statement is about this one.
     Partly(VexSaid, String),
+    /// It is about other packages.
+    Elsewhere(VexSaid),
     /// It has no time.
     Undated(VexSaid),
     /// Its time is in the future.
@@ -130,6 +132,7 @@ impl fmt::Display for UnusedVex {
         let (Self::Counts(said)
         | Self::Unjustified(said)
         | Self::Partly(said, _)
+        | Self::Elsewhere(said)
         | Self::Undated(said)
         | Self::Ahead(said, _)) = self;
         let VexSaid { status, attestor, .. } = said;
@@ -139,6 +142,7 @@ impl fmt::Display for UnusedVex {
             Self::Counts(_) => f.write_str(status),
             Self::Unjustified(_) => write!(f, "{status} without a justification"),
             Self::Partly(_, other) => write!(f, "{status}, and nobody says so of {}", cut(other, 60)),
+            Self::Elsewhere(_) => write!(f, "{status}, but not of this package"),
             Self::Undated(_) => write!(f, "{status} without a time"),
             Self::Ahead(_, time) => write!(f, "{status} from {time} on"),
         }
