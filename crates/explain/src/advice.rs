@@ -302,7 +302,7 @@ impl fmt::Display for Advice {
             Self::ListPlatform { platform, source } => {
                 return write!(
                     f,
-                    "list `{platform}` alone in `reports.platforms`: {source} scans no other, and the others of the image wait for ever"
+                    "if all nodes are of `{platform}`, list it alone in `reports.platforms`: {source} scans no other, and the others of the image wait for ever"
                 );
             }
             Self::StartScanJob { registry, is_left_out: true } => {

@@ -122,15 +122,20 @@ impl ScanReport {
     pub fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 9] {
         let text = |text: &'a str| Field::Text(text.into());
         let optional = |of: Option<&'a str>| of.map_or(Field::None, text);
-        // What didn't fail has nothing to forgive, and a rule that forgives may not look at the status.
-        let is_failed = self.status == ScanStatus::ScanFailed;
+        // A rule that forgives may not look at the status. What didn't fail has nothing to forgive, and of several platforms none may
+        // hide behind another's failure.
+        let is_forgiven = |by: fn(ForgivenBy) -> bool| {
+            let mut others = self.platforms.iter().filter(|of| of.status != ScanStatus::Accepted);
+            let is_outage = |of: &PlatformReport| of.status == ScanStatus::ScanFailed && by(of.forgiven_by);
+            self.status == ScanStatus::ScanFailed && by(self.forgiven_by) && others.all(is_outage)
+        };
         [
             ("ImageAndTag", text(image)),
             ("Status", text(self.status.name())),
             ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
             ("Reason", Field::Text(self.reason.to_string().into())),
-            ("Outage", Field::Flag(is_failed && self.forgiven_by == ForgivenBy::AcceptOutages)),
-            ("Forgivable", Field::Flag(is_failed && self.forgiven_by != ForgivenBy::Nothing)),
+            ("Outage", Field::Flag(is_forgiven(|by| by == ForgivenBy::AcceptOutages))),
+            ("Forgivable", Field::Flag(is_forgiven(|by| by != ForgivenBy::Nothing))),
             ("State", text(self.state.name())),
             ("Digest", optional(self.digest.as_deref())),
             ("Source", optional(self.source)),

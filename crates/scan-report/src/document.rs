@@ -156,8 +156,9 @@ pub fn severity_of(word: &str) -> Severity {
 }
 
 /// The severity for any scanner's word; none for other words.
-pub fn known_severity(word: &str) -> Option<Severity> {
-    let word = word.trim();
+fn known_severity(word: &str) -> Option<Severity> {
+    // StackRox writes `CRITICAL_VULNERABILITY_SEVERITY`.
+    let word = word.trim().trim_end_matches("_VULNERABILITY_SEVERITY");
     let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
     // Some scanners have severities below low, and one has one above critical. Limits have neither, and such a rating isn't
     // unknown.
@@ -253,7 +254,7 @@ mod tests {
             (&["Negligible", "none", "INFO", "Informational", "MINIMAL", "minor", " low\n"][..], Severity::Low),
             (&["Moderate", "medium"], Severity::Medium),
             (&["HIGH", "Important", "major", "\thigh "], Severity::High),
-            (&["Defcon1", " CRITICAL "], Severity::Critical),
+            (&["Defcon1", " CRITICAL ", "CRITICAL_VULNERABILITY_SEVERITY"], Severity::Critical),
             (&["urgent", "", " ", "criti cal", "unknown", "UNDEFINED", "untriaged"], Severity::Unknown),
         ] {
             for word in words {

@@ -287,6 +287,12 @@ impl Limits<'_> {
         (have_scores && cvss_score.is_some())
             || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
     }
+
+    /// Whether severities are limited, and `unknown` isn't among them.
+    pub(super) fn limit_all_but_unknown(&self) -> bool {
+        let is_unknown = |(severity, _): &(Severity, Limit)| *severity == Severity::Unknown;
+        !self.max_severity.is_empty() && !self.max_severity.iter().any(is_unknown)
+    }
 }
 
 /// How many findings of a severity are accepted.

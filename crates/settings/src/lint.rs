@@ -13,8 +13,9 @@ use verification::is_left_out;
 
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
-    Artifact, AttachedArtifacts, CustomPolicy, Effect, FailureFallback, Glob, ImageMatching, NamespaceOverride,
-    NamespacePattern, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, VerificationPolicy,
+    Artifact, AttachedArtifacts, CustomPolicy, Effect, FailureFallback, Fallback, Glob, ImageMatching,
+    NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings,
+    VerificationPolicy,
 };
 use image_admission_image::{ImageReference, canonical_host};
 use image_admission_untrusted::time::Timestamp;
@@ -622,11 +623,10 @@ impl Lints {
     }
 
     fn unscanned_platforms(&mut self, settings: &Settings) {
-        let Some((source, platform)) = settings.reports.of_one_platform().filter(|_| settings.reads_reports()) else {
-            return;
-        };
+        let is_waiting = settings.reads_reports() && settings.scan.fallbacks.report_pending != Some(Fallback::Accept);
+        let Some((source, platform)) = settings.reports.of_one_platform().filter(|_| is_waiting) else { return };
         let message = format!(
-            "{} scans {platform} alone, so that an image of several platforms waits for ever; write `[{platform}]`",
+            "{} scans {platform} alone, so that an image with others waits for ever; if all nodes are of this platform, write `[{platform}]`",
             source.name()
         );
         self.add(LintRule::UnscannedPlatforms, "reports.platforms", message);
@@ -787,7 +787,7 @@ impl Lints {
         let acceptance = &settings.acceptance;
         let path = |key: &str| format!("acceptance.byNamespace.{key}");
         let top = acceptance.top().limit_critical(true);
-        let silent = settings.reports.sources.iter().find(|source| !source.has_scores());
+        let silent = settings.reports.sources.iter().find(|source| source.lists_without_scores());
         // What the top level leaves out is reported once.
         let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
         for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
@@ -801,6 +801,15 @@ impl Lints {
                 );
                 self.add(LintRule::CriticalUnlimited, path, message);
             }
+        }
+        if let Some(source) = settings.reports.sources.iter().find(|source| source.has_own_severities())
+            && acceptance.top().limit_all_but_unknown()
+        {
+            let message = format!(
+                "severities of {} that aren't known, like `Severe`, count as `unknown`, which has no limit; set `maxSeverity.unknown`, too",
+                source.name()
+            );
+            self.0.push(Lint::new(LintRule::CriticalUnlimited, "acceptance", message).weighing(LintSeverity::Note));
         }
         for path in acceptance.running_in_vain() {
             let message = "`fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it";
@@ -823,21 +832,13 @@ impl Lints {
                     self.add(LintRule::NeverReached, *setting, message);
                 }
             }
-        } else if own.policies.is_empty()
-            && settings.verification.is_empty()
-            && !own.custom_rules.contains("ScanReport")
-            && !(scan.auto_generate && may(scan, ScanAction::ScanResult))
-        {
-            let message = match scan.auto_generate {
-                true if own.custom_rules.is_empty() => {
-                    "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them"
-                }
-                true => {
-                    "the scan phase has no `scan-result`, and `customRules` don't look at `input.ScanReport`, so that no finding decides; say `scan-result`, or remove them"
-                }
-                false => {
-                    "`autoGenerate` is false and `customRules` don't look at `input.ScanReport`, so that no finding decides; look at its `Status`, write `autoGenerate: true`, or remove them"
-                }
+        } else if own.policies.is_empty() && settings.verification.is_empty() {
+            let message = if scan.auto_generate && own.custom_rules.is_empty() && !may(scan, ScanAction::ScanResult) {
+                "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them"
+            } else if !scan.auto_generate && !own.custom_rules.contains("ScanReport") {
+                "`autoGenerate` is false and `customRules` don't look at `input.ScanReport`, so that no finding decides; look at its `Status`, write `autoGenerate: true`, or remove them"
+            } else {
+                return;
             };
             for (setting, is_there) in [
                 ("acceptance", settings.of_scan.0.contains(&"acceptance")),

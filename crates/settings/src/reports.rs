@@ -223,12 +223,15 @@ pub enum Platforms {
 }
 
 impl Reports {
-    /// A source that scans one platform, where others are to be judged, too: these wait for ever. With that platform.
+    /// A source that scans one platform, and that platform, where others are to be judged, too, and no other source scans them: these
+    /// wait for ever.
     pub fn of_one_platform(&self) -> Option<(&ReportSource, &Platform)> {
-        if matches!(&self.platforms, Platforms::Listed(listed) if listed.len() == 1) {
-            return None;
-        }
-        self.sources.iter().find_map(|source| Some((source, source.scanned_platform()?)))
+        let (first, others) = self.sources.split_first()?;
+        let platform = first.scanned_platform()?;
+        let is_wanted_alone =
+            matches!(&self.platforms, Platforms::Listed(listed) if listed.iter().all(|listed| listed == platform));
+        let scan_it_alone = others.iter().all(|source| source.scanned_platform() == Some(platform));
+        (scan_it_alone && !is_wanted_alone).then_some((first, platform))
     }
 }
 
@@ -284,6 +287,16 @@ impl ReportSource {
             | Self::Attestation(_)
             | Self::Kubescape(_) => true,
         }
+    }
+
+    /// Whether it lists findings, and none has a score.
+    pub(super) fn lists_without_scores(&self) -> bool {
+        matches!(self, Self::Custom(custom) if custom.fields.findings.is_some() && custom.fields.score.is_none())
+    }
+
+    /// Whether its findings have words for severities that are the scanner's own.
+    pub(super) fn has_own_severities(&self) -> bool {
+        matches!(self, Self::Custom(custom) if custom.fields.severity.is_some())
     }
 
     /// Whether its findings say when they, or their fixes, were published.

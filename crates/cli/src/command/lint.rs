@@ -249,6 +249,16 @@ pub(super) enum LintError {
     Output(#[from] io::Error),
 }
 
+/// Warns of a file with settings that a folder's policies are looked at without.
+fn tell_passed_over(path: &Path, others: &[Looked]) {
+    if others.iter().any(|other| !other.is_policy() && other.has_settings()) {
+        warn(&format!(
+            "{} has settings without a policy, and of a folder only policies are looked at: give the file",
+            document::name(path)
+        ));
+    }
+}
+
 impl Lint {
     /// Looks at every file, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, LintError> {
@@ -273,7 +283,9 @@ impl Lint {
                 if origin == Origin::Rendered {
                     return Err(LintError::RenderedFixed(path));
                 }
-                if origin == Origin::InFolder && !look(&path, &text)?.iter().any(Looked::is_policy) {
+                let looked = look(&path, &text)?;
+                if origin == Origin::InFolder && !looked.iter().any(Looked::is_policy) {
+                    tell_passed_over(&path, &looked);
                     continue;
                 }
                 let Fixed { text: after, fixed, refused } = fix_all(&path, text.clone(), &look)?;
@@ -284,12 +296,7 @@ impl Lint {
             let mut settings = look(&path, &text)?;
             if origin == Origin::InFolder {
                 let (policies, others): (Vec<Looked>, Vec<Looked>) = settings.into_iter().partition(Looked::is_policy);
-                if others.iter().any(Looked::has_settings) {
-                    warn(&format!(
-                        "{} has settings without a policy, and of a folder only policies are looked at: give the file",
-                        document::name(&path)
-                    ));
-                }
+                tell_passed_over(&path, &others);
                 settings = policies;
             }
             if settings.iter().any(Looked::is_empty) {
@@ -520,11 +527,12 @@ impl Looked {
         self.found.policy.is_some() || !self.duplicates.is_empty()
     }
 
-    /// Whether some of it is a setting of this policy: other tools have files without a kind, too.
+    /// Whether it may be meant for this policy: half of its keys are settings. Other tools have files without a kind, too.
     fn has_settings(&self) -> bool {
         let Some(json) = &self.found.json else { return false };
         let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(json.get()).unwrap_or_default();
-        keys.keys().any(|key| KEYS.contains(&key.as_str()))
+        let known = keys.keys().filter(|key| KEYS.contains(&key.as_str())).count();
+        known > 0 && known * 2 >= keys.len()
     }
 
     /// Whether nothing is written in the file.

@@ -196,7 +196,7 @@ fn settings_in_a_folder_are_named_where_they_are_passed_over() {
         "apiVersion: policies.kubewarden.io/v1\nkind: AdmissionPolicy\nmetadata: {name: i, namespace: n}\nspec: {module: m, settings: {registries: [ghcr.io]}}\n",
     )
     .unwrap();
-    fs::write(folder.path().join("values.yaml"), "image: {tag: latest}\n").unwrap();
+    fs::write(folder.path().join("values.yaml"), "image: {tag: latest}\nreplicas: 2\ncontext: {}\n").unwrap();
     let quiet = image_admission(folder.path(), &["lint", "."], b"");
     assert_eq!(quiet.errors, "");
     fs::write(folder.path().join("settings.yaml"), "registries: [ghcr.io]\nmaxImagse: 3\n").unwrap();
@@ -206,6 +206,7 @@ fn settings_in_a_folder_are_named_where_they_are_passed_over() {
         "warning: `settings.yaml` has settings without a policy, and of a folder only policies are looked at: give the file\n"
     );
     assert_eq!(told.output, quiet.output);
+    assert_eq!(image_admission(folder.path(), &["lint", "--diff", "."], b"").errors, told.errors);
 }
 
 /// A cluster whose trivy-operator has these variables, in its container and in its ConfigMap; and its kubeconfig, in `folder`.

@@ -365,8 +365,11 @@ fn only_a_failed_scan_is_an_outage_to_rules() {
     let bad = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-1", "CRITICAL")]));
     let unscanned = World::default().image(IMAGE, 'a');
     let down = World::default().image(IMAGE, 'a').and(|host| host.fails("get_resource", "the cluster is away"));
+    // One platform's report can't be read, and nobody scanned the other.
+    let half = with(report('a', &[]), &[("/report/summary", Value::Null)]);
+    let half = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]).object(half);
     stop_the_clock();
-    for (world, is_let_in) in [(bad, false), (unscanned, false), (down, true)] {
+    for (world, is_let_in) in [(bad, false), (unscanned, false), (half, false), (down, true)] {
         for flag in ["Outage", "Forgivable"] {
             let expression = format!("images.all.all(i, scanReport(i).Passed || scanReport(i).{flag})");
             let rego = format!(

@@ -45,13 +45,6 @@ pub enum UnreadableReport {
     NothingHas(String),
     /// No finding has the path.
     NoFindingHas(String),
-    /// No finding has a severity at the path that is known.
-    NoSeverityIsKnown {
-        /// The path.
-        path: String,
-        /// One of the words there.
-        word: String,
-    },
     /// It lacks what a gate needs.
     Untold(Untold),
     /// It has no SBOM. The others are about SBOMs, too.
@@ -113,12 +106,6 @@ impl fmt::Display for UnreadableReport {
             Self::PathHasNoObject(path) => return write!(f, "`{path}` has an entry that is not an object"),
             Self::NothingHas(path) => return write!(f, "nothing in it has `{path}`"),
             Self::NoFindingHas(path) => return write!(f, "none of its findings has `{path}`"),
-            Self::NoSeverityIsKnown { path, word } => {
-                return write!(
-                    f,
-                    "`{path}` is `{word}`, and no finding has one that is known (`critical`, `high`, `medium`, `low`, `unknown`): name a field that has"
-                );
-            }
             Self::Untold(what) => return write!(f, "{what}"),
             Self::NoSbom => "it has no SBOM",
             Self::SbomWithoutPackages => "it lists no packages",

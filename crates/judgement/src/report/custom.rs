@@ -15,7 +15,7 @@ use crate::reason::{NotScanned, OtherImage, ScanFailure, UnknownAge, UnreadableR
 use image_admission_host::{Host, HostFailure};
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, canonical_host};
-use image_admission_scan_report::document::{known_severity, severity_of};
+use image_admission_scan_report::document::severity_of;
 use image_admission_scan_report::finding::{
     EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict, aliases,
 };
@@ -670,17 +670,6 @@ impl<'v> Report<'v> {
             let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty()) else { continue };
             if entries.iter().all(|entry| text_at(entry, field).is_none()) {
                 return Err(UnreadableReport::NoFindingHas(field.to_owned()));
-            }
-        }
-        if let Some(path) = fields.severity.as_deref() {
-            let words = || entries.iter().flat_map(|entry| texts_at(entry, Some(path)));
-            if let Some(word) = words().next()
-                && words().all(|word| known_severity(word).is_none())
-            {
-                return Err(UnreadableReport::NoSeverityIsKnown {
-                    path: path.to_owned(),
-                    word: cut(word, MAX_WORD_LENGTH),
-                });
             }
         }
         // All scores may be missing, but not the place for them.

@@ -221,8 +221,7 @@ impl fmt::Display for PurlPattern {
 }
 
 /// What people call kinds of packages, and their type in purls. No package would match.
-const MISNAMED: [(&str, &str); 16] = [
-    ("alpine", "apk"),
+const MISNAMED: [(&str, &str); 15] = [
     ("debian", "deb"),
     ("ubuntu", "deb"),
     ("redhat", "rpm"),

@@ -16,30 +16,47 @@ const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "applica
 
 /// What a policy misses that is asked about creations alone.
 const LATER_IMAGES: &str = "it is asked on CREATE and not on UPDATE, so that an image that is set later, and one of `kubectl debug`, is never verified; add `UPDATE`";
+/// What a policy misses that is asked about updates alone.
+const FIRST_IMAGES: &str = "it is asked on UPDATE and not on CREATE, so that images are verified only when the object is changed; add `CREATE`";
+/// Conditions that hold for creations alone, without spaces.
+const OF_CREATIONS: [&str; 5] = [
+    "request.operation=='CREATE'",
+    "'CREATE'==request.operation",
+    "request.operationin['CREATE']",
+    "request.operation!='UPDATE'",
+    "oldObject==null",
+];
 
 impl Lints {
     /// Policies that aren't asked when images come: their resource rules or conditions leave out creations, updates or Pods.
     pub(super) fn unasked_by_own_rules(&mut self, settings: &Settings) {
         for policy in &settings.verification {
             let path = || format!("{}.matchConstraints.resourceRules", policy.path);
-            let is_about = |operation| policy.resource_rules.iter().any(|rule| has_operation(rule, operation));
-            let (made, changed) = (is_about("CREATE"), is_about("UPDATE"));
-            if !policy.resource_rules.is_empty() && !made && !changed {
+            let rules = &policy.resource_rules;
+            let is_asked = |operation| rules.iter().any(|rule| has_operation(rule, operation));
+            if !rules.is_empty() && !is_asked("CREATE") && !is_asked("UPDATE") {
                 let message = "a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
                 self.add(LintRule::NeverAsked, path(), message);
-            } else if made && !changed {
-                self.add(LintRule::MissingOperation, path(), LATER_IMAGES);
             }
+            let of_workloads = || rules.iter().filter(|rule| rule.resources.iter().any(|own| may_change_images(own)));
+            let about = |operation| of_workloads().any(|rule| has_operation(rule, operation));
+            let missing = match (about("CREATE"), about("UPDATE")) {
+                (true, false) => Some(LATER_IMAGES),
+                (false, true) => Some(FIRST_IMAGES),
+                _ => None,
+            };
             let of_creations = policy.conditions.iter().map(|condition| &condition.expression).find(is_of_creations);
-            if let Some(condition) = of_creations {
-                self.add(LintRule::MissingOperation, &condition.path, LATER_IMAGES);
+            let found = missing.map(|message| (path(), message));
+            for (path, message) in found.into_iter().chain(of_creations.map(|own| (own.path.clone(), LATER_IMAGES))) {
+                let lint = Lint::new(LintRule::MissingOperation, path, message);
+                self.0.push(lint.weighing(LintSeverity::Warning));
             }
-            let mut resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources).peekable();
-            let is_pods = |resource: &str| resource.starts_with('*') || resource == WorkloadKind::Pod.resource();
-            if resources.peek().is_some()
-                && resources.clone().any(|resource| WorkloadKind::has_resource(resource))
-                && !resources.any(|resource| is_pods(resource))
-            {
+            let mut resources = rules.iter().flat_map(|rule| &rule.resources);
+            let is_of_pods = |resource: &String| {
+                let (resource, _) = resource.split_once('/').unwrap_or((resource, ""));
+                resource == "*" || resource == WorkloadKind::Pod.resource()
+            };
+            if resources.clone().any(|resource| WorkloadKind::has_resource(resource)) && !resources.any(is_of_pods) {
                 let message = "`pods` aren't among its resources, so that no image of a Pod without a template is verified, and none that a webhook adds to a Pod; add them";
                 self.0.push(Lint::new(LintRule::Unverified, path(), message).weighing(LintSeverity::Warning));
             }
@@ -73,14 +90,17 @@ impl Lints {
                 self.0.push(Lint::new(LintRule::AttestorsUnused, path, message).weighing(severity));
             }
             let names = |list: &str| texts.iter().any(|text| text.contains(&["images.", list].concat()));
-            if names("containers") && !["all", "initContainers", "ephemeralContainers"].into_iter().any(names) {
-                let message = "its expressions look at `images.containers` alone: init containers, those of `kubectl debug` and image volumes run unverified; write `images.all`";
+            let is_of_pods = !policy.images.iter().any(|own| own.name == "containers");
+            if is_of_pods
+                && names("containers")
+                && !["all", "initContainers", "ephemeralContainers"].into_iter().any(names)
+            {
+                let message = "its expressions look at `images.containers` alone: init containers and those of `kubectl debug` run unverified; write `images.all`";
                 let lint = Lint::new(LintRule::Unverified, &policy.path, message);
                 self.0.push(lint.weighing(LintSeverity::Warning));
             }
             for Expression { path, text } in policy.verifications.iter().map(|own| &own.expression) {
-                let packed: String = text.split_whitespace().collect();
-                if packed.contains(")>=0") && text.contains("verify") {
+                if holds_without_signature(text) {
                     let message = "`>= 0` holds for an image that nobody signed; write `> 0`";
                     self.add(LintRule::Unverified, path, message);
                 }
@@ -117,21 +137,15 @@ impl Lints {
             return;
         }
         for policy in settings.verification.iter().filter(|policy| is_left_out(policy)) {
-            let named: Vec<Prefix> =
-                policy.images_matched.globs.iter().map(|glob| Prefix::new(literal(glob))).collect();
-            phase.each_prefix("preScanPolicies", &mut |path, prefix, effect| {
-                let overlaps = |own: &Prefix| {
-                    own.goes_on_from(prefix, settings.image_matching) || prefix.goes_on_from(own, settings.image_matching)
-                };
-                if effect == Effect::Admits && named.iter().any(overlaps) {
-                    let message = format!(
-                        "what pre-scan accepts isn't verified, and {path} (`{}`) accepts images that this policy names; set `verifyPreScanAccepted: true` here, or write `scan` there",
-                        prefix.as_str()
-                    );
-                    let lint = Lint::new(LintRule::Unverified, &policy.path, message);
-                    self.0.push(lint.weighing(LintSeverity::Warning));
-                }
-            });
+            let globs = policy.images_matched.globs.iter().map(literal).filter(|literal| !literal.is_empty());
+            let Some(prefix) = globs.map(Prefix::new).find_map(|named| first_accepting(settings, &named)) else {
+                continue;
+            };
+            let message = format!(
+                "what pre-scan accepts isn't verified, and its entry `{}` accepts images that this policy names; set `verifyPreScanAccepted: true` here, or write `scan` there",
+                prefix.as_str()
+            );
+            self.0.push(Lint::new(LintRule::Unverified, &policy.path, message).weighing(LintSeverity::Warning));
         }
     }
 
@@ -185,30 +199,64 @@ fn literal(glob: &Glob) -> &str {
     glob.text.split(['*', '?']).next().unwrap_or_default()
 }
 
-/// Whether a rule is about an operation on objects themselves. One about subresources alone isn't.
-fn has_operation(rule: &ResourceRule, operation: &str) -> bool {
-    let is_of_objects =
-        rule.resources.is_empty() || rule.resources.iter().any(|resource| !resource.contains('/') || resource == "*/*");
-    let all = &rule.operations;
-    is_of_objects && (all.is_empty() || all.iter().any(|own| own == "*" || own == operation))
+/// The first entry of pre-scan's own list that accepts images with this beginning, unless one before it decides about all of them.
+fn first_accepting<'s>(settings: &'s Settings, named: &Prefix) -> Option<&'s Prefix> {
+    for entry in &settings.pre_scan.custom_policies {
+        let decides_all = named.goes_on_from(&entry.prefix, settings.image_matching);
+        let is_about_some = decides_all || entry.prefix.goes_on_from(named, settings.image_matching);
+        if is_about_some && Effect::of(entry.action) == Effect::Admits {
+            return Some(&entry.prefix);
+        }
+        if decides_all {
+            return None;
+        }
+    }
+    None
 }
 
-/// `request.operation == 'CREATE'`, alone or with more that must hold.
+/// Whether a rule is about an operation.
+fn has_operation(rule: &ResourceRule, operation: &str) -> bool {
+    rule.operations.is_empty() || rule.operations.iter().any(|own| own == "*" || own == operation)
+}
+
+/// Whether a resource is one of workloads, themselves, whose images may be changed. The template of a Job can't.
+fn may_change_images(resource: &str) -> bool {
+    let is_of_workload = WorkloadKind::has_resource(resource) && !resource.contains('/');
+    ["*", "*/*"].contains(&resource) || (is_of_workload && resource != WorkloadKind::Job.resource())
+}
+
+/// Whether a condition holds for creations alone: it is one of these, or joins one with `&&`.
 fn is_of_creations(condition: &&Expression) -> bool {
     let packed: String = condition.text.replace('"', "'").split_whitespace().collect();
-    let sides = ["request.operation=='CREATE'", "'CREATE'==request.operation", "request.operationin['CREATE']"];
-    sides.iter().any(|side| packed.contains(side)) && !packed.contains("||") && !packed.contains('!')
+    packed.split("&&").any(|part| OF_CREATIONS.contains(&part))
 }
 
-/// Whether an expression may ask an attestor: `attestors.name`, `attestors['name']`, or all of them.
+/// Whether an expression compares a number of signatures so that none is enough: `verifyImageSignatures(…) >= 0`.
+fn holds_without_signature(expression: &str) -> bool {
+    let packed: String = expression.split_whitespace().collect();
+    packed.split("Signatures(").skip(1).any(|rest| {
+        let mut depth = 1_usize;
+        let end = rest.find(|c: char| {
+            depth = depth + usize::from(c == '(') - usize::from(c == ')');
+            depth == 0
+        });
+        let after = end.and_then(|end| rest.get(end + 1..)).unwrap_or_default();
+        after.starts_with(">=0") || after.starts_with(">-1")
+    })
+}
+
+/// Whether an expression may ask an attestor: `attestors.name`, `attestors['name']`, one that is computed, or all of them.
 fn may_ask(expression: &str, name: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     expression.split("attestors").skip(1).any(|rest| {
         let rest = rest.trim_start();
-        match rest.strip_prefix('.') {
-            Some(field) => {
-                field.trim_start().split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next() == Some(name)
-            }
-            None => !rest.starts_with('[') || rest.contains(name) || !rest.contains(['"', '\'']),
+        if let Some(field) = rest.strip_prefix('.') {
+            return field.trim_start().split(|c| !is_name(c)).next() == Some(name);
+        }
+        let Some(key) = rest.strip_prefix('[') else { return true };
+        match key.trim_start().strip_prefix(['"', '\'']) {
+            Some(text) => text.split(['"', '\'']).next() == Some(name),
+            None => true,
         }
     })
 }
