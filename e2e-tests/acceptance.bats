@@ -173,13 +173,13 @@ END
     limits
     pod "$REGISTRY/ci/mixed:1.0"
     decide
-    expect_findings mixed "1 critical finding, at most 0 accepted: CVE-2025-2001 in openssl (fixed in 3.1)"
+    expect_findings mixed "1 critical finding, at most 0 accepted: CVE-2025-2001 in libssl (fixed in 3.1)"
     limits 'acceptance: {maxSeverity: {critical: {total: 1}}}'
     decide
     expect_admitted mixed
     limits 'acceptance: {count: entries, maxSeverity: {critical: {total: 1}}}'
     decide
-    expect_findings mixed "2 critical findings, at most 1 accepted: CVE-2025-2001 in openssl (fixed in 3.1), CVE-2025-2001 in libssl (fixed in 3.1)"
+    expect_findings mixed "2 critical findings, at most 1 accepted: CVE-2025-2001 in libssl (fixed in 3.1), CVE-2025-2001 in openssl (fixed in 3.1)"
 }
 
 @test "limits of findings without a fix" {
@@ -196,7 +196,7 @@ END
     limits 'acceptance: {cvssScore: {threshold: 8.1, maxCount: 1}}'
     pod "$REGISTRY/ci/mixed:1.0"
     decide
-    expect_findings mixed "2 findings with a CVSS score from 8.1, at most 1 accepted: CVE-2025-2001 in openssl (fixed in 3.1), CVE-2025-2002 in busybox (no fix)"
+    expect_findings mixed "2 findings with a CVSS score from 8.1, at most 1 accepted: CVE-2025-2001 in libssl (fixed in 3.1), CVE-2025-2002 in busybox (no fix)"
     limits 'acceptance: {cvssScore: {threshold: 8.2, maxCount: 1}}'
     decide
     expect_admitted mixed
@@ -253,5 +253,5 @@ acceptance: {maxSeverity: {high: {total: 0}}}'
     expect_admitted mixed ', "container-1.exemptions": "CVE-2025-2002 until 2999-01-31: no fix"'
     limits 'exemptions: [{vulnerability: "CVE-2025-200?", expireOnFix: true, reason: "no fix", expires: "2999-01-31"}]'
     decide
-    expect_findings mixed "1 critical finding, at most 0 accepted: CVE-2025-2001 in openssl (fixed in 3.1; its exemption ended with the fix)"
+    expect_findings mixed "1 critical finding, at most 0 accepted: CVE-2025-2001 in libssl (fixed in 3.1; its exemption ended with the fix)"
 }
