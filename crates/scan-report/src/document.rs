@@ -170,8 +170,6 @@ fn known_severity(word: &str) -> Option<Severity> {
         Some(Severity::High)
     } else if is(&["defcon1"]) {
         Some(Severity::Critical)
-    } else if is(&["severity_unspecified", "unassigned", "undefined", "untriaged"]) {
-        Some(Severity::Unknown)
     } else {
         Severity::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(word))
     }
